@@ -2,23 +2,21 @@
 
 import os
 import time
-from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Final
 
-from katod import config
-from katod.agents import AGENTS
 from katod.agents.guard import take_failures
 from katod.agents.reports import heard, reported
 from katod.chores import Chores
 from katod.config import Settings
 from katod.discover.catalog import Catalog
 from katod.discover.discovery import Discovery
-from katod.discover.roots import Root, find_roots
-from katod.errors import ConfigError, KatodError, LedgerError, StateLost, safe_message
+from katod.discover.roots import Root
+from katod.errors import KatodError, LedgerError, StateLost, safe_message
+from katod.livesettings import LiveSettings
 from katod.log import EventLog
 from katod.model import PersonalWord, SessionKey
 from katod.pipeline import NOW, Pipeline, Schedule
@@ -29,8 +27,8 @@ from katod.record.news import News, Tell, tell_nobody
 from katod.record.personal import said_of
 from katod.record.policy import Policy
 from katod.record.session import ActiveSession
-from katod.service import home, interrupted, pause, recordingfiles, running
-from katod.service.control import WITH_OUTPUTS, Inbox, Request
+from katod.service import home, interrupted, recordingfiles, running
+from katod.service.control import WITH_OUTPUTS, Request
 from katod.service.desktop import Desktop
 from katod.service.interrupted import Interrupted
 from katod.service.lock import Lock
@@ -47,43 +45,6 @@ from katod.store.usagecache import forget_usage
 QUIET: Final = 1.0  # seconds without a step before unsaved state is stored
 _ELSEWHERE: Final = "did it start with other variables of the agents?"
 _LOOKS: Final = 3  # for outputs that are missing, in a single run
-
-
-class LiveSettings:
-    """What people ask of katod: the settings in effect, the file they are reloaded from, requests, and the pause."""
-
-    def __init__(self, settings: Settings, path: Path, state: Path) -> None:
-        self.now = settings
-        self.path = path
-        self.state = state
-        self.inbox = Inbox(state)
-        self._required = path.exists()  # if a file that existed is gone, that is a mistake, not a wish for the defaults
-
-    def reload(self) -> None:
-        """Reload the file. Raises ConfigError; the old settings then remain in effect."""
-        self.now = config.load(self.path, required=self._required)
-        self._required = self.path.exists()
-
-    @property
-    def paused(self) -> bool:
-        """Whether katod is paused."""
-        return bool(pause.paused_since(self.state))
-
-    def pause(self, time: str) -> None:
-        """Record nothing from now on."""
-        pause.pause(self.state, time)
-
-    def resume(self) -> None:
-        """Record again."""
-        pause.resume(self.state)
-
-    def roots(self) -> list[Root]:
-        """Return the agents' roots."""
-        return find_roots(self.now, AGENTS)
-
-    def policy(self, roots: list[Root], worktrees: Mapping[str, str]) -> Policy:
-        """Return the part of the settings that decides about recordings."""
-        return Policy.here(self.now, roots, self.state, pause.paused_since(self.state), worktrees)
 
 
 class Daemon:
@@ -220,8 +181,8 @@ class Daemon:
         while not self._signals.stop:
             held.require()  # before each step, not only with each sweep: another katod may have the same sessions
             now = time.monotonic()
-            if self._signals.take_reload():
-                self._reload()
+            if (is_asked := self._signals.take_reload()) or self._settings.has_changed(now):
+                self._reload(is_asked=is_asked)
             self._look(now)
             if due := self._schedule.due(now):
                 stepped = now
@@ -434,11 +395,12 @@ class Daemon:
         self._chores.rescuer.use(policy, roots)
         return policy
 
-    def _reload(self) -> None:
+    def _reload(self, *, is_asked: bool = True) -> None:
+        """Read the configuration again. Unless that `is_asked` for, nothing is done if it says the same as before."""
+        if not self._settings.reload() and not is_asked:
+            return
         path = str(self._settings.path)
-        try:
-            self._settings.reload()
-        except ConfigError as error:
+        if (error := self._settings.problem) is not None:
             self._log.settings_rejected(path, str(error))
             sd_notify(f"STATUS=invalid configuration, keeping the old settings: {safe_message(error)}")
             return

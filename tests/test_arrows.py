@@ -82,7 +82,8 @@ ARROWS = {
     "serve": (
         "agents archive discover durable errors events exchanges formats formatspec log metadata model paths preload record search service shell text smallfile states store usage"
     ),
-    "daemon": "agents chores config discover errors log model pipeline preload record service shellrequests store",
+    "livesettings": "agents config discover errors model record service",
+    "daemon": "agents chores config discover errors livesettings log model pipeline preload record service shellrequests store",
     "doctor": "agents archive config destinations discover errors log matrix otlp project record rescue service shell store write",
     "cli": (
         "agents archive command config daemon destinations discover doctor durable errors events formats formatspec localzone log mcp metadata model paths project record rescue seal search serve service setup"
@@ -148,6 +149,7 @@ IMPURE = {
     "config": "katod.config",
     "chores": "katod.chores",
     "daemon": "katod.daemon",
+    "livesettings": "katod.livesettings",
     "localzone": "katod.localzone",
     "log": "katod.log",
     "pipeline": "katod.pipeline",

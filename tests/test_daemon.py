@@ -12,6 +12,8 @@ from tests.support.outputs import only
 from tests.support.records import SESSION, Claude, Codex
 from tests.support.world import SOURCE, World
 
+_SOON = "from katod import livesettings; livesettings.EVERY = 0.02; discovery.ACTIVE_EVERY = 0.05"
+
 
 @pytest.mark.slow
 @pytest.mark.fault("two daemons")
@@ -61,6 +63,26 @@ def test_new_settings_hold_after_a_hang_up_and_bad_ones_do_not(world: World) -> 
         live.until_said("settings.rejected")
         source.append(make.user("::start\nhello"))
         until(lambda: list((world.home / "elsewhere").rglob("*.md")) != [], "the recording")
+
+
+def test_a_changed_configuration_holds_without_being_asked_for(world: World) -> None:
+    """A running katod notices it; a wrong one is said once and changes nothing."""
+    make, source = Claude(), world.claude()
+    with Live(world, also=_SOON) as live:
+        source.append(make.user("::start notes\nhello"))
+        live.until_written("hello")
+        world.configure(exclude=[make.cwd])
+        live.until_said("settings.reloaded")
+        until(lambda: not world.outputs()[0].open, "the end of the recording")
+        valid = world.config.read_bytes()
+        world.config.write_text("[output]\ndirectry = 1\n")
+        live.until_said("settings.rejected")
+        source.append(make.user("::start\nprivate words"))
+        live.until_said("command.refused")
+        world.config.write_bytes(valid)
+        until(lambda: live.said().count("settings.reloaded") == 2, "the valid settings")
+        assert live.said().count("settings.rejected") == 1
+    assert not any("private" in text for text in world.written().values())
 
 
 def test_the_shell_reaches_a_running_daemon(world: World) -> None:

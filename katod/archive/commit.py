@@ -102,7 +102,8 @@ class ArchiveRepository:
         branch = self._begin()
         before, left = self._committed(), taken.left
         known = self._known(before)
-        gone = self._gone({name for name in known if name in before and known[name].slot not in left.entries}, left)
+        beside = {_assets(name) for name in left.names()}
+        gone = self._gone({name for name in known.keys() & before.keys() if _folder(name) not in beside}, left)
         gone |= {INDEX} & before.keys() if taken.drops_index else set()
         self._not_ignored({MANIFEST: self._root / MANIFEST})
         changed: dict[str, Path | bytes] = {MANIFEST: b"".join(left.lines())}
@@ -166,7 +167,7 @@ class ArchiveRepository:
         listed = self._list(before)
         known = {name: entry for entry in listed.entries.values() for name in reversed(entry.names)}
         beside = {_assets(name): entry for name, entry in known.items()}
-        pictures = {name: beside[name.rpartition("/")[0]] for name in before if name.rpartition("/")[0] in beside}
+        pictures = {name: beside[_folder(name)] for name in before if _folder(name) in beside}
         return pictures | known
 
     def _list(self, before: Mapping[str, str]) -> Manifest:
@@ -379,6 +380,10 @@ def _is_blob(content: bytes, name: str) -> bool:
 def _assets(name: str) -> str:
     """Return the folder for the pictures of an export."""
     return f"{split_name(name)[0]}.assets"
+
+
+def _folder(name: str) -> str:
+    return name.rpartition("/")[0]
 
 
 def _listed(names: Iterable[str]) -> bytes:

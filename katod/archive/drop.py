@@ -92,10 +92,11 @@ class ListedFile(NamedTuple):
         is_katods = is_its_own and self.form in FORMATS and FORMATS[self.form].is_printed(head)
         return "" if is_katods else NO_COPY
 
-    def may_be_there(self, others: Container[str]) -> bool:
+    def is_there(self, others: Container[str], *, may_be_newer: bool) -> bool:
         """Return whether its copy is there, or may be. Raises OSError if that cannot be read.
 
-        Of a format that does not say whose it is, any file that katod printed may be: the list may be older than it.
+        It may be newer than what the list says of it: then any file that katod printed may be the copy, in a format
+        that does not say of which session one is.
         """
         if self.name == INDEX:
             return os.path.lexists(self.path)
@@ -103,7 +104,7 @@ class ListedFile(NamedTuple):
             head, _ = ends_at(self.root, self.place.parts)
         except TargetRefused:
             return False
-        if names_its_session(self.form, head):
+        if names_its_session(self.form, head) or not may_be_newer:
             return not self.why_it_stays(others)
         return self.name not in others and self.form in FORMATS and FORMATS[self.form].is_printed(head)
 
@@ -143,19 +144,36 @@ def has_lost_lines(root: Path) -> bool:
     return bool(lists_aside(root)) or is_damaged(root)
 
 
-def has_copy(folder: ExportFolder, entry: Entry) -> bool:
-    """Return whether a file of an entry is there that is or may be its copy, or that cannot be read."""
-    others = folder.manifest.names()
-    return any(_may_be_there(file, others) for file in ListedFile.of(folder.root, entry))
+def left_in(folder: ExportFolder) -> Callable[[Entry], Entry | None]:
+    """Return what says of an entry, which the list in a folder does not have, what is left of it; None if nothing is.
+
+    That are the files that are there and are its copies, or cannot be read. If lines of the list were lost, one may
+    have been about a newer copy.
+    """
+    others, has_lost = folder.manifest.names(), bool(lists_aside(folder.root))  # a damaged list is one of those by now
+
+    def left(entry: Entry) -> Entry | None:
+        files = ListedFile.of(folder.root, entry)
+        return _with_names(entry, {file.name for file in files if _is_there(file, others, may_be_newer=has_lost)})
+
+    return left
 
 
-def _may_be_there(file: ListedFile, others: Container[str]) -> bool:
+def _is_there(file: ListedFile, others: Container[str], *, may_be_newer: bool) -> bool:
     try:
-        return file.may_be_there(others)
+        return file.is_there(others, may_be_newer=may_be_newer)
     except FileNotFoundError:
         return False
     except OSError:
         return True
+
+
+def _with_names(entry: Entry, names: Container[str]) -> Entry | None:
+    """Return an entry with only those of its files that have these names, None without any."""
+    earlier = tuple(file for file in entry.earlier if file[0] in names)
+    if entry.name in names:
+        return entry._replace(earlier=earlier)
+    return Entry(entry.slot, cwd=entry.cwd, earlier=earlier, parent=entry.parent) if earlier else None
 
 
 def names_of_others(entries: Iterable[Entry], wanted: Wanted) -> set[str]:

@@ -9,7 +9,7 @@ from katod.archive.marks import Holds, untrue
 from katod.record.policy import Policy
 
 _PAGE: Final = INDEX_SLOT[1]
-IsLeft = Callable[[Entry], bool]
+LeftOf = Callable[[Entry], Entry | None]
 
 
 class TakenBack(NamedTuple):
@@ -24,34 +24,37 @@ class TakenBack(NamedTuple):
 
     @classmethod
     def of(
-        cls, committed: Manifest, listed: Manifest, is_left: IsLeft, holds: Holds, policy: Policy
+        cls, committed: Manifest, listed: Manifest, left_of: LeftOf, holds: Holds, policy: Policy
     ) -> "TakenBack | None":
         """Return what was taken back of a committed list, given the present one; None if nothing was.
 
-        Those are marks that do not hold, or that the present list does not have any more, and sessions of which neither
-        a line nor a copy is left: a line may be lost from a damaged list, and forgetting deletes the copies as well.
-        Nothing else of the present list counts: it may name what was never to be committed.
+        Those are marks that do not hold, or that the present list does not have any more, and of sessions of which it
+        has no line, the files that are gone, given what is left of an entry: a line may be lost from a damaged list,
+        and forgetting deletes the copies as well. Nothing else of the present list counts: it may name what was never
+        to be committed.
         """
-        gone = _gone(committed, listed, is_left)
+        changed = _changed(committed, listed, left_of)
         false = {entry.slot for entry in untrue(committed, holds, policy)}
         false |= {entry.slot for entry in committed.entries.values() if _is_unmarked(listed, entry)}
-        if not gone and not false:
+        if not changed and not false:
             return None
         entries = {
             slot: entry._replace(recorded=RecordedParts(), made="") if slot in false else entry
-            for slot, entry in committed.entries.items()
-            if slot not in gone
+            for slot, entry in (committed.entries | changed).items()
+            if entry is not None
         }
         left = replace(
             committed, machine=listed.machine, entries=entries, projects=_projects(committed, entries, listed)
         )
-        names_too_much = INDEX_SLOT in entries and any(form == _PAGE for _, form in gone)
+        names_too_much = INDEX_SLOT in entries and any(form == _PAGE for _, form in changed)
         return cls(left, *_with_index(left, listed)) if names_too_much else cls(left)
 
 
-def _gone(committed: Manifest, listed: Manifest, is_left: IsLeft) -> set[Slot]:
+def _changed(committed: Manifest, listed: Manifest, left_of: LeftOf) -> dict[Slot, Entry | None]:
+    """Return what is left of the entries of which files are gone, None where nothing is."""
     missing = committed.entries.keys() - listed.entries.keys()
-    return {slot for slot in missing if not is_left(committed.entries[slot])}
+    left = {slot: left_of(committed.entries[slot]) for slot in missing}
+    return {slot: entry for slot, entry in left.items() if entry != committed.entries[slot]}
 
 
 def _is_unmarked(listed: Manifest, entry: Entry) -> bool:

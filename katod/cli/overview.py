@@ -206,8 +206,8 @@ def _differs(row: Row) -> list[Line]:
     if "running" not in row:
         return []
     to = f"delivers to {row['running']}" if row["running"] else "delivers nothing"
-    said = (TextSpan("  not in effect", "yellow"), TextSpan(f": katod started with other settings, and {to}"))
-    return [said, line("  → restart katod, or send it SIGHUP to reload the configuration", "dim")]
+    said = (TextSpan("  not in effect", "yellow"), TextSpan(f": the running katod has other settings, and {to}"))
+    return [said, line("  → it reads a changed configuration within five seconds; if it did not, restart it", "dim")]
 
 
 def _elsewhere(row: Row, where: str) -> list[Line]:

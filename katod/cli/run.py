@@ -39,9 +39,9 @@ _ORDINARY: Final = frozenset({"source.changed"})
 def run(context: Context, once: bool) -> None:
     """Run the daemon in the foreground.
 
-    Follows the agents' sessions and writes the recordings. SIGTERM stops it after the current step, SIGHUP reloads the
-    configuration. On a terminal, it prints what happens to recordings; otherwise it writes a log with one JSON object
-    per line.
+    Follows the agents' sessions and writes the recordings. SIGTERM stops it after the current step. The configuration
+    is reloaded when it changes, and on SIGHUP. On a terminal, it prints what happens to recordings; otherwise it writes
+    a log with one JSON object per line.
     """
     signals = None if once else Signals.install()  # before anything that takes long: a SIGHUP would end the process
     from katod.daemon import run_daemon  # noqa: PLC0415 - the watcher's libraries load only here

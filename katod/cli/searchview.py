@@ -14,6 +14,7 @@ from katod.cli.searchscope import OWN, Described, SearchScope
 from katod.discover.found import FoundSession
 from katod.formats.text.when import When, utc
 from katod.paths import name_of
+from katod.search.hittime import iso, stamp
 from katod.search.query import Query
 from katod.search.run import Match, ShownHit
 from katod.shell import pasted
@@ -67,7 +68,7 @@ def print_matches(matches: list[Match], scope: SearchScope, screen: HitLayout, *
     for match in matches:
         described = scope.describe(match.place, match.about)
         for hit in match.hits:
-            time = screen.zone.iso(hit.time)  # of the days by which it was chosen
+            time = iso(hit.time, screen.zone)  # of the days by which it was chosen
             said = {"speaker": hit.speaker, "time": time, "snippet": hit.snippet}
             row = {**described._asdict(), **said, "open": screen.opening(described, [hit])}
             if as_json:
@@ -116,7 +117,7 @@ def _name(described: Described) -> str:
 
 
 def _hit(hit: ShownHit, day: str, screen: HitLayout) -> Iterator[Line]:
-    begin = " ".join(filter(None, (screen.zone.stamp(hit.time, day), cut(hit.speaker, _SPEAKER))))
+    begin = " ".join(filter(None, (stamp(hit.time, day, screen.zone), cut(hit.speaker, _SPEAKER))))
     first, *rest = wrap(f"{_INDENT}{begin} {hit.snippet}", screen.width, subsequent_indent=_INDENT * 2) or [""]
     shown = first[len(_INDENT) + len(begin) :]
     yield cropped((TextSpan(f"{_INDENT}{begin}", "dim"), *_marked(shown, screen.words)), screen.width)

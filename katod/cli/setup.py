@@ -51,6 +51,7 @@ def setup(
     _fill(plan, agents, remove=remove)
     _show(plan, whole=only_print)
     if not plan.changes and not plan.refused:
+        _require_private(context.state, remove=remove)
         say("Nothing to remove." if remove else "Nothing to add: everything is in place.")
     elif plan.changes and not only_print and _agreed(context.state, remove=remove, yes=yes):
         context.claim_state()
@@ -101,12 +102,8 @@ def _chosen(names: Sequence[str]) -> list[AgentSpec]:
 
 
 def _agreed(state: Path, *, remove: bool, yes: bool) -> bool:
-    """Return whether the user wants the changes; where nobody can be asked, only with --yes.
-
-    Raises LedgerError if others can write to the state directory: agents run what is put there.
-    """
-    if not remove and state.exists():
-        require_private(state)
+    """Return whether the user wants the changes; where nobody can be asked, only with --yes. Raises LedgerError."""
+    _require_private(state, remove=remove)
     if yes:
         return True
     if not _can_ask():
@@ -115,6 +112,12 @@ def _agreed(state: Path, *, remove: bool, yes: bool) -> bool:
         return True
     say("Nothing was changed.")
     return False
+
+
+def _require_private(state: Path, *, remove: bool) -> None:
+    """Raise LedgerError if others can write to the state directory: agents run what is or was put there."""
+    if not remove and state.exists():
+        require_private(state)
 
 
 def _can_ask() -> bool:

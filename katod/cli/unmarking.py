@@ -1,11 +1,11 @@
 """Takes marks away that do not hold any more, in all folders to which this machine has exported."""
 
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Final
 
 from katod.archive.commit import ArchiveRepository, Commit
-from katod.archive.drop import has_copy
+from katod.archive.drop import left_in
 from katod.archive.folder import ExportFolder, opened
 from katod.archive.marks import Holds, has_untrue_marks, holding, own_lists, unmark
 from katod.archive.parts import real_path
@@ -92,5 +92,5 @@ def _committed(repository: ArchiveRepository, folder: ExportFolder, holds: Holds
     if (committed := repository.committed_list()) is None:
         return None  # then nothing of this part is
     listed = folder.manifest
-    taken = TakenBack.of(committed, listed, partial(has_copy, folder), holds, policy)
+    taken = TakenBack.of(committed, listed, left_in(folder), holds, policy)
     return repository.commit_taken_back(taken, f"katod: {listed.machine.name}: update") if taken is not None else None

@@ -14,8 +14,8 @@ def running(case: Case, kind: str, name: str) -> Iterator[Finding]:
     now = case.ledger.deliveries.running(kind)
     if now != case.settings.deliveries[kind].parts:
         to = f"delivers to {now[0]}" if now else "delivers nothing"
-        what = f"`[{kind}]` is not in effect: katod started with other settings, and {to}"
-        advice = "restart katod, or send it SIGHUP to reload the configuration"
+        what = f"`[{kind}]` is not in effect: the running katod has other settings, and {to}"
+        advice = "it reads a changed configuration within five seconds; if it did not, restart it"
         yield warning(f"{kind}.running", what, advice, **{name: now[0] if now else ""})
 
 

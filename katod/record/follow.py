@@ -4,6 +4,7 @@ Nothing is kept but what this process has in memory. Whatever happens to the sou
 compacted, replaced or deleted, or the session goes on in another one), an event that was yielded is not yielded again.
 """
 
+import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
@@ -49,10 +50,24 @@ class Limited(NamedTuple):
 
 
 class FollowPosition(NamedTuple):
-    """A position in a session, from which another follower can go on: JSON, and how far each source was read."""
+    """A position in a session, from which another follower can go on: JSON, and how far each source was read.
+
+    The JSON is deflated: many positions of a session are kept, and each has all that is known of it by then.
+    """
 
     metadata: bytes
     sources: tuple[tuple[str, Identity, Cursor, Partial | None, bytes], ...]
+
+
+def _deflated(state: Any) -> bytes:
+    return zlib.compress(orjson.dumps(state), level=1)
+
+
+def _inflated(data: bytes) -> Any:
+    return orjson.loads(zlib.decompress(data))
+
+
+BEGINNING: Final = FollowPosition(_deflated({}), ())
 
 
 class Admission(FollowerDedup):
@@ -88,13 +103,13 @@ class Follower:
         self, key: SessionKey, log: EventLog, seen: FollowerDedup | None = None, mark: FollowPosition | None = None
     ) -> None:
         self._seen = seen or FollowerDedup(native_ids=AGENTS[key.agent].nature.has_native_ids)
-        self._stream = SessionStream(key, self._seen, log, None if mark is None else orjson.loads(mark.metadata))
+        self._stream = SessionStream(key, self._seen, log, None if mark is None else _inflated(mark.metadata))
         self._sources: dict[str, _FollowedSource] = {}
         self._names: dict[str, str] = {}  # of sources, by each path that they had
         for path, identity, cursor, partial, state in mark.sources if mark is not None else ():
             source = self._sources[path] = _FollowedSource(path, identity, cursor, partial)
             self._names[path] = path
-            self._stream.open(source, orjson.loads(state))
+            self._stream.open(source, _inflated(state))
         self.restarts = 0  # how often a source was no longer what was read of it
         self.problem: SourceError | None = None  # why a source could not be read when it was last looked into
         self.moved = False  # whether something was read in the last advance
@@ -123,15 +138,20 @@ class Follower:
         """How many events were yielded."""
         return self._seen.count
 
+    @property
+    def can_mark(self) -> bool:
+        """Whether another follower can go on where it is: not if a source is only read as a whole."""
+        return not any(source.is_document for source in self._sources.values())
+
     def mark(self) -> FollowPosition | None:
-        """Return where it is; None if no other follower can go on there, as a source is only read as a whole."""
-        if any(source.is_document for source in self._sources.values()):
+        """Return where it is; None if no other follower can go on there."""
+        if not self.can_mark:
             return None
         found = [
-            (path, one.identity, one.cursor, one.partial, orjson.dumps(self._stream.open(one).state()))
+            (path, one.identity, one.cursor, one.partial, _deflated(self._stream.open(one).state()))
             for path, one in self._sources.items()
         ]
-        return FollowPosition(orjson.dumps(self._stream.state()), tuple(found))
+        return FollowPosition(_deflated(self._stream.state()), tuple(found))
 
     def look(self, files: Iterable[tuple[str, Identity]]) -> Replay:
         """Yield the events that are new in these files and those of earlier looks, with the metadata at that point.

@@ -70,17 +70,20 @@ class OutputNaming:
             )
         return target
 
-    def generated(self, metadata: SessionMetadata, form: str = "") -> Target:
-        """Return the first free target of the template, for a format other than the configured one if it is given."""
+    def generated(self, metadata: SessionMetadata, form: str = "", own: int = 0) -> Target:
+        """Return the first free target of the template, for a format other than the configured one if it is given.
+
+        That of the output with the id `own` is free for it.
+        """
         template, scope = self.policy.settings.output.filename, self.scope(metadata)
         fields, scope = name_fields(metadata, self.policy.zone), replace(scope, format=form or scope.format)
         try:
-            return self._free(generated(template, fields, scope))
+            return self._free(generated(template, fields, scope), own)
         except TargetRefused as refusal:
             if scope.chosen is None:
                 raise
             self._refused = refused_directory(refusal)
-            return self._free(generated(template, fields, replace(scope, chosen=None)))
+            return self._free(generated(template, fields, replace(scope, chosen=None)), own)
 
     def refused_for(self, target: Target) -> str:
         """Return why a target is in the output directory although the project chose another, empty if it did not."""
@@ -113,10 +116,11 @@ class OutputNaming:
         when = When(self.policy.zone).stamp(time or metadata.time, "")
         return _with_title(metadata, f"{name_of(metadata.cwd)} {when}".strip())
 
-    def _free(self, first: Target) -> Target:
+    def _free(self, first: Target, own: int = 0) -> Target:
         for number in range(1, _MOST_NUMBERS):
             target = first if number == 1 else numbered(first, number)
-            if self._ledger.output_at(target.path) is None and examine(target.root, target.parts) != "taken":
+            there = self._ledger.output_at(target.path)
+            if (there is None or there.id == own) and examine(target.root, target.parts) != "taken":
                 return target
         raise TargetRefused("no unused file name found")
 
@@ -171,7 +175,7 @@ class OutputNaming:
 
     def rename(self, row: OutputRow, metadata: SessionMetadata) -> OutputRow:
         """Store an output of which nothing was written with a path and a title of its own. Raises TargetRefused."""
-        target = self.generated(metadata, row.format)
+        target = self.generated(metadata, row.format, row.id)
         renamed = row._replace(
             root=target.root, path=target.path, marker=self._marker(target.root), options=beside(target, row.options),
             head=row.head | {"metadata": row.head["metadata"] | {"title": metadata.title}},

@@ -9,7 +9,8 @@ Images and signatures in base64 are out of the way meanwhile: to search them cos
 
 import re
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Container, Generator, Iterator
+from contextlib import suppress
 from hashlib import blake2b
 from typing import Any, Final
 
@@ -19,6 +20,7 @@ from katod.formats.redact.redactor import finished, may_contain_secret, redact, 
 from katod.tail.decode import loads
 
 LONG: Final = 256 * 1024  # bytes of a line or a text that is cleaned in steps
+_DEEPEST: Final = 200  # levels of a record that are written at a time, of at most 254
 _BLOCK: Final = 64 * 1024  # characters that are cleaned at a time
 _SIGNATURES: Final = ("signature", "thoughtSignature")
 # What holds records together, in the formats of the agents that delete sessions.
@@ -34,11 +36,13 @@ _BINDING: Final = frozenset(
 )
 _MEDIA: Final = ("image/", "audio/", "video/", "application/pdf")
 _THINKING: Final = ("thinking", "redacted_thinking")
-# What stands for a long text while the rest of its record is cleaned, and for base64. It has a hash of the record, so
-# that nothing in it can be the same.
+# What stands for a long text while the rest of its record is cleaned, for base64, and for what is nested deeply. It has
+# a hash of the record, so that nothing in it can be the same.
 _HOLE: Final = "a long text of {}, number {}"
 _SEAL: Final = b"what is sealed of %b, number %d"
 _SEALS: Final = re.compile(rb"what is sealed of ([0-9a-f]{16}), number (\d+)")
+_NEST: Final = b"what is nested in %b, number %d"
+_NESTS: Final = re.compile(rb'"what is nested in ([0-9a-f]{16}), number (\d+)"')
 _BASE64: Final = rb"([A-Za-z0-9+/]{200,}+={0,2})(?=\")"
 _KIND: Final = rb'"(?:media_type|mimeType|type)"\s*+:\s*+"(?:' + "|".join(_MEDIA).encode() + rb')[\w.+-]*+"'
 _DATA: Final = rb'"(?:data|base64)"\s*+:\s*+"'
@@ -49,13 +53,17 @@ _SEALED: Final = re.compile(
 )  # fmt: skip
 # What stands for what strict JSON has no place for: characters of private use, for which no line has any other use.
 _FROM_HALF, _FROM_BYTE = 0x100000, 0x100400  # so far from the code of a half, and from that of a byte
-_ESCAPED: Final = re.compile(
-    r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u([dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL
-)
+_LOW: Final = r"[dD][c-fC-F][0-9a-fA-F]{2}"
+_HIGH: Final = r"[dD][89abAB][0-9a-fA-F]{2}"
+# Half a character by itself, where no backslash is escaped. Only for these is Python called: a line may be long.
+_HALF: Final = re.compile(rf"\\u(?:({_HIGH})(?!\\u{_LOW})|(?<!\\u{_HIGH}\\u)({_LOW}))")
+_ESCAPED, _FOR_ESCAPED = r"\\", "\U0010e000"
 _BYTE: Final = re.compile("[\udc80-\udcff]")
 _FOR_HALF: Final = re.compile("[\U0010d800-\U0010dfff]")
 _FOR_BYTE: Final = re.compile("[\U0010e080-\U0010e0ff]")
-_STANDING_IN: Final = re.compile("[\U0010d800-\U0010e0ff]|\\\\u[dD][bB][fF][6-8]")
+_STANDING_IN: Final = re.compile("[\U0010d800-\U0010e0ff]")
+_STANDING_IN_ESCAPED: Final = re.compile(r"\\u[dD][bB][fF][6-8]")
+_LEADS: Final = (b"\xf4\x8d", b"\xf4\x8e")  # with which these begin in UTF-8
 _WIDE: Final = {BOM_UTF16_LE: "utf-16-le", BOM_UTF16_BE: "utf-16-be"}  # as PowerShell writes its output
 _ANY: Final = "surrogatepass"  # unpaired surrogates, too
 Cleaning = Generator[None, None, bytes]
@@ -82,6 +90,7 @@ def cleaned_long_line(line: bytes) -> Cleaning:
     opened, sealed = _seal(line)
     if not may_contain_secret(opened):
         return line
+    yield
     cleaned = yield from _cleaned_in_steps(opened)
     return line if cleaned is opened else _unseal(cleaned, sealed, line)
 
@@ -117,6 +126,7 @@ def _cleaned_in_steps(line: bytes) -> Cleaning:
     if done != texts and b'ignature"' in line:
         yield
         _drop_signed([_loaded(line)[0]], root)  # not from `value`, of which the long texts were taken out
+    yield
     return _dumped(root[0], line, is_strict=is_strict)
 
 
@@ -157,7 +167,7 @@ def _redacted_value(value: Any) -> Generator[None, None, Any]:
     for before, after, is_free in _changed(given, root):
         if not is_free:
             _restore(before, after)
-    return value if root == given else redacted
+    return redacted if _differing(given, root) else value
 
 
 def _mark_of(line: bytes) -> bytes:
@@ -195,32 +205,65 @@ def _loaded(line: bytes) -> tuple[Any, bool]:
     try:
         return orjson.loads(line), True
     except orjson.JSONDecodeError:
-        text = line.decode("utf-8", "surrogateescape")
-        if _STANDING_IN.search(text):
+        if (text := _with_stand_ins(line)) is None:
             return loads(line), True
+        return loads(text), False
+
+
+def _with_stand_ins(line: bytes) -> str | None:
+    """Return a line with what stands for what strict JSON has no place for; None if some of that is in it already."""
+    text = line.decode("utf-8", "surrogateescape")
+    if (any(lead in line for lead in _LEADS) and _STANDING_IN.search(text)) or _STANDING_IN_ESCAPED.search(text):
+        return None
+    if not _is_utf_8(line):
         text = _BYTE.sub(lambda found: chr(ord(found[0]) + _FROM_BYTE), text)
-        return loads(
-            _ESCAPED.sub(lambda found: chr(int(found[1], 16) + _FROM_HALF) if found[1] else found[0], text)
-        ), False
+    text = text.replace(_ESCAPED, _FOR_ESCAPED)
+    text = _HALF.sub(lambda found: chr(int(found[1] or found[2], 16) + _FROM_HALF), text)
+    return text.replace(_FOR_ESCAPED, _ESCAPED)
+
+
+def _is_utf_8(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _dumped(value: Any, line: bytes, *, is_strict: bool) -> bytes:
-    data = orjson.dumps(value) + (b"\n" if line.endswith(b"\n") else b"")
+    data = _written(value, line) + (b"\n" if line.endswith(b"\n") else b"")
     if is_strict:
         return data
     text = _FOR_HALF.sub(lambda found: f"\\u{ord(found[0]) - _FROM_HALF:04x}", data.decode())
     return _FOR_BYTE.sub(lambda found: chr(ord(found[0]) - _FROM_BYTE), text).encode("utf-8", "surrogateescape")
 
 
+def _written(value: Any, line: bytes) -> bytes:
+    """Return what a line says now as JSON, however deeply it is nested: all that can be read is written."""
+    with suppress(orjson.JSONEncodeError):  # as it is nested more deeply than orjson writes
+        return orjson.dumps(value)
+    mark, root, inner = _mark_of(line), [value], []
+    pending: list[tuple[Any, int]] = [(root, 0)]
+    for held, depth in pending:  # grows during the iteration
+        for key, item in _items(held):
+            if isinstance(item, dict | list):
+                pending.append((item, depth + 1))
+                if not (depth + 1) % _DEEPEST:
+                    inner.append((held, key))
+    done: list[bytes] = []  # not with `orjson.Fragment`, which writes beyond its memory where it is nested deeply
+    for held, key in reversed(inner):
+        data, held[key] = orjson.dumps(held[key]), (_NEST % (mark, len(done))).decode()
+        done.append(_with_nested(data, done, mark))
+    return _with_nested(orjson.dumps(root[0]), done, mark)
+
+
+def _with_nested(data: bytes, done: list[bytes], mark: bytes) -> bytes:
+    return _NESTS.sub(lambda found: done[int(found[2])] if found[1] == mark else found[0], data)
+
+
 def _is_text(data: bytes) -> bool:
     """Return whether bytes may be a text in UTF-8, Latin-1 or the like: all but UTF-8 has no NUL bytes, images have."""
-    if b"\0" not in data:
-        return True
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
+    return b"\0" not in data or _is_utf_8(data)
 
 
 def _cleaned_bytes(data: bytes) -> bytes:
@@ -312,14 +355,32 @@ def _restore(before: Any, after: Any) -> None:
 
 def _drop_signed(before: Any, after: Any) -> None:
     """Take out the signatures of what changed, and signed thinking as a whole."""
-    for old, new, _ in reversed(list(_changed(before, after))):
-        if isinstance(new, list) and isinstance(old, list):
-            new[:] = [item for at, item in enumerate(new) if not _is_forged(old[at], item)]
-        elif old != new:
+    differing = _differing(before, after)
+    for old, new in differing.values():
+        if isinstance(new, list):
+            new[:] = [item for at, item in enumerate(new) if not (id(item) in differing and _is_signed(old[at]))]
+        else:
             for name in _SIGNATURES:
                 new.pop(name, None)
 
 
-def _is_forged(old: Any, new: Any) -> bool:
-    is_thinking = isinstance(old, dict) and old.get("type") in _THINKING and "signature" in old
-    return is_thinking and new != old
+def _is_signed(thinking: Any) -> bool:
+    return isinstance(thinking, dict) and thinking.get("type") in _THINKING and "signature" in thinking
+
+
+def _differing(before: Any, after: Any) -> dict[int, tuple[Any, Any]]:
+    """Return the containers in which anything differs, as they were and are, by the id of the new one.
+
+    The inner ones come first. Python itself does not compare what is nested deeply.
+    """
+    found: dict[int, tuple[Any, Any]] = {}
+    for old, new, _ in reversed(list(_changed(before, after))):
+        if len(old) != len(new) or any(_differs(_at(old, key), item, found) for key, item in _items(new)):
+            found[id(new)] = old, new
+    return found
+
+
+def _differs(old: Any, new: Any, differing: Container[int]) -> bool:
+    if isinstance(new, dict | list):
+        return new is not old and (id(new) in differing or type(new) is not type(old))
+    return bool(old != new)

@@ -26,6 +26,8 @@ _AT_ONCE: Final = 1024 * 1024
 _LARGEST_ABOUT: Final = 16 * 1024 * 1024
 _LONGEST_RECORD: Final = 64 * 1024 * 1024
 _VERSION: Final = 1
+# In an older archive, `projects` also has directories that tools named: no reason to delete what may be the only copy.
+_PROJECTS: Final = "worked_in"
 _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 # `zipfile` raises the last two for what is encrypted, or compressed by another method.
 BROKEN: Final = (
@@ -122,6 +124,7 @@ class CopyWriter:
         """Give the transcript and the archive their names, with all of both on disk. Raises OSError."""
         files, earlier = ([file._asdict() for file in listed] for listed in (about.files, about.earlier))
         row = about._asdict() | {"version": _VERSION, "key": list(about.key), "files": files, "earlier": earlier}
+        row[_PROJECTS] = row.pop("projects")
         with self.member(ABOUT) as file:
             file.write(json.dumps(row).encode())  # of any name: orjson refuses one that is no UTF-8
         self._zip.close()
@@ -173,7 +176,7 @@ def _about(archive: zipfile.ZipFile) -> About:
         raise ValueError(f"it has version {row['version']}, which a newer katod writes")
     files, earlier = (tuple(SavedFile(**file) for file in row.get(name, ())) for name in ("files", "earlier"))
     saved, due, title, project = (str(row[name]) for name in ("saved", "due", "title", "project"))
-    projects = tuple(map(str, row.get("projects", ())))
+    projects = tuple(map(str, row.get(_PROJECTS, [project] if project else [])))
     return About(SessionKey(*row["key"]), saved, due, int(row["day"]), title, project, files, projects, earlier)
 
 

@@ -31,6 +31,7 @@ class Move(NamedTuple):
     It was if that file begins in the new copy with all that it has in the older one. Or else, as it may have been cut
     or rewritten since, if it begins with the same record and the old folder is gone; in another root, where it may also
     be a copy with which another client went on, only if not each of the files has records that the other one lacks.
+    While the old folder is there, both may be copies within a root, too: then it was moved only if it has all records.
     """
 
     old: str
@@ -72,14 +73,18 @@ def _has_all(move: Move, older: ZipFile, new: ZipFile) -> Generator[None, None, 
 def _begins_alike(move: Move, older: ZipFile, new: ZipFile) -> Generator[None, None, bool]:
     """Compare the first records that have ids: what a session says elsewhere has ids of its own.
 
-    Another root may be a copy of the first one, in which a session went on by itself.
+    Another root, or a folder beside the old one, may be a copy of it, in which a session went on by itself.
     """
     if move.changes_root and not move.is_old_gone:
         return False
-    before = yield from _first_id(older, move.name)
-    if not before or before != (yield from _first_id(new, move.new_name)):
+    first = yield from _first_id(older, move.name)
+    if not first or first != (yield from _first_id(new, move.new_name)):
         return False
-    return not (move.changes_root and (yield from _have_parted(move, older, new)))
+    if move.is_old_gone and not move.changes_root:
+        return True
+    before = yield from _all_ids(older, move.name)
+    after = yield from _all_ids(new, move.new_name)
+    return before <= after or (move.is_old_gone and after <= before)
 
 
 def _first_id(archive: ZipFile, name: str) -> Generator[None, None, str]:
@@ -89,13 +94,6 @@ def _first_id(archive: ZipFile, name: str) -> Generator[None, None, str]:
             return found
         yield
     return ""
-
-
-def _have_parted(move: Move, older: ZipFile, new: ZipFile) -> Generator[None, None, bool]:
-    """Return whether each of two files has a record that the other one lacks, by its id."""
-    before = yield from _all_ids(older, move.name)
-    after = yield from _all_ids(new, move.new_name)
-    return not before <= after and not after <= before
 
 
 def _all_ids(archive: ZipFile, name: str) -> Generator[None, None, set[str]]:

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Generator, Iterable, Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -142,6 +142,7 @@ class _SeenProjects:
         self.last = ""  # when the last event was
         self._policy = policy
         self._seen: dict[str, bool] = {}
+        self._may_be_excluded = False
 
     def pass_through(self, events: Replay) -> Iterator[tuple[Event, SessionMetadata]]:
         """Yield events up to the first one in an excluded project, or that cannot be read."""
@@ -155,18 +156,17 @@ class _SeenProjects:
         except SourceError as error:  # its files are saved all the same
             self.unreadable = error.what
 
-    def note_named(self, data: bytes, *, of_records: bool) -> None:
+    def note_named(self, data: bytes, file: NativeFile) -> None:
         """Note the directories that native records name: a session, or its sub-agent, may go from one to another.
 
-        A file that is not `of_records` may be what a tool returned: a line of it counts only as a whole.
+        What is in a file beside them may be what a tool returned: a line of it counts only as a whole. If that
+        names an excluded directory, the session is not saved, but no copy is deleted for it later.
         """
-        for found in set(_CWD.findall(data)):
-            with suppress(ValueError):
-                cwd = loads(found)
-                if not cwd or cwd in self._seen:
-                    continue
-                if not self._excludes(cwd) or _is_named(cwd, data, of_records=of_records):
-                    self._note(cwd)
+        for cwd in _named(data, self._seen, of_records=_has_lines(file)):
+            if file.identity is not None:
+                self._note(cwd)
+            else:
+                self._may_be_excluded = self._may_be_excluded or self._excludes(cwd)
 
     def _note(self, cwd: str) -> None:
         if cwd and cwd not in self._seen:
@@ -182,8 +182,8 @@ class _SeenProjects:
 
     @property
     def has_excluded(self) -> bool:
-        """Whether one of them is excluded."""
-        return any(self._seen.values())
+        """Whether one of them is excluded, or may be."""
+        return self._may_be_excluded or any(self._seen.values())
 
     def is_left_out(self, metadata: SessionMetadata | None) -> bool:
         """Return whether the session is not saved: an excluded one, or one in which there is nothing.
@@ -200,10 +200,27 @@ class _SeenProjects:
         return self._policy.allowed is not None and may_exclude(self._policy.allowed)
 
 
-def _is_named(cwd: str, data: bytes, *, of_records: bool) -> bool:
-    """Return whether a record names a directory itself: not a tool that was asked to work there."""
-    lines = (line for line in frame(b"%b\n" % data, 0) if _CWD.search(line.data))
-    return any(row.get("cwd") == cwd for line in lines for row in _rows_of(line, of_records=of_records))
+def _named(data: bytes, known: Container[str], *, of_records: bool) -> list[str]:
+    """Return the directories that records name themselves, if others than the known ones are named at all.
+
+    They may also be named in what a tool was given or returned: a session does not work there for that.
+    """
+    new = {found for found in set(_CWD.findall(data)) if not _is_known(found, known)}
+    lines = frame(b"%b\n" % data, 0) if new else []
+    rows = (
+        row
+        for line in lines
+        if not new.isdisjoint(_CWD.findall(line.data))
+        for row in _rows_of(line, of_records=of_records)
+    )
+    return list(dict.fromkeys(cwd for row in rows if isinstance(cwd := row.get("cwd"), str) and cwd))
+
+
+def _is_known(found: bytes, known: Container[str]) -> bool:
+    """Return whether a string of JSON is known, or none that can be read."""
+    with suppress(ValueError):
+        return loads(found) in known
+    return True
 
 
 def _rows_of(line: Line, *, of_records: bool) -> list[dict[str, Any]]:
@@ -261,7 +278,7 @@ def _write_file(
     exact = True
     with os.fdopen(open_regular(file.path), "rb") as source:
         for data in _units(source, file, cleans=cleans):
-            projects.note_named(data, of_records=_has_lines(file))
+            projects.note_named(data, file)
             done = (yield from _cleaned(file, data)) if cleans else data
             exact &= done is data
             member.write(done)

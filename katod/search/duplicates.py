@@ -57,6 +57,12 @@ class FoundBefore:
         self._ids: set[str] = set()
         self._alike: defaultdict[tuple[str, str], _Alike] = defaultdict(_Alike)
 
+    def is_new_note(self, name: str) -> bool:
+        """Return whether a note of a person was not found before, and note it: no event stands for one."""
+        is_new = name not in self._ids
+        self._ids.add(name)
+        return is_new
+
     def is_new(self, name: str, gist: str, place: FoundPlace, begin: float = -inf, end: float = inf) -> bool:
         """Return whether a hit was not found before, and note it.
 

@@ -14,6 +14,13 @@ class ShowView(NamedTuple):
     options: Options
 
 
+class RecordPlace(NamedTuple):
+    """Where the record of an event begins: in which file, at which byte."""
+
+    path: str
+    offset: int
+
+
 class Hit(NamedTuple):
     """An event, or a passage of a transcript, that has all words.
 
@@ -21,7 +28,8 @@ class Hit(NamedTuple):
     transcript prints. `text` is what was searched, `redacted` returns what may be shown. `time` is ISO 8601, or empty;
     of a passage, it may have been said until `until`, or until its file changed last. What a tool was given or returned
     is not said. `shown_by` returns with which of these views an event is found, if any: its words without secrets are
-    given. Of a result, that depends on its `call`, too. A passage is shown as it is; `written` is how it stands in its
+    given. Of a result, that depends on its `call`, too, unless that was seen; its own record is `at` a place, if there
+    is one before which the call can be looked for. A passage is shown as it is; `written` is how it stands in its
     file, with markup.
     """
 
@@ -36,6 +44,7 @@ class Hit(NamedTuple):
     written: str = ""
     shown_by: Callable[[Query, Sequence[ShowView], str], str | None] = lambda _query, _views, _text: ""
     call: str = ""
+    at: RecordPlace | None = None
 
 
 class TranscriptHead(NamedTuple):

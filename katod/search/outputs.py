@@ -1,6 +1,7 @@
 """Searches the transcripts that katod wrote: they outlive the agents' files, and people write into them."""
 
 import os
+import re
 from collections.abc import Collection, Iterable, Iterator
 from functools import partial
 from io import BufferedReader, TextIOWrapper
@@ -13,6 +14,7 @@ from katod.errors import OutputError
 from katod.events import Event
 from katod.formats.eventlines import MOST, begins_with_events, is_note
 from katod.formats.redact.redactor import redact
+from katod.formatspec import FORMATS, format_of
 from katod.metadata import SessionMetadata
 from katod.model import Cursor, Line, SessionKey
 from katod.paths import name_of
@@ -32,9 +34,10 @@ from katod.tail.reader import SourceFile
 _LARGEST: Final = 1024**3  # bytes; no transcript comes near
 _WHOLE: Final = 16 * 1024 * 1024  # bytes of Markdown that are read at once
 _PIECE: Final = 1024 * 1024
-_HEAD: Final = 64  # bytes
+_HEAD: Final = 1024  # bytes
 _EVENT: Final = b'{"schema":"katod.event/'
-_PAGE: Final = b"<!DOCTYPE html>"
+_PAGE: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*<!doctype\s+html\b", re.IGNORECASE)
+_BOM: Final = "\ufeff"
 _LINES: Final = ".jsonl"
 
 
@@ -49,18 +52,25 @@ def search_transcript(transcript: TranscriptFile, query: Query) -> tuple[Transcr
             if _is_of_events(path, file):
                 return _search_events(transcript, SourceFile(file.fileno(), str(path)), query)
             size = os.fstat(file.fileno()).st_size
-            if size > _WHOLE and not file.peek(_HEAD).startswith(_PAGE):
+            if size > _WHOLE and not _is_page(path, file.peek(_HEAD)):
                 return _search_huge(transcript, file, query)
             data = file.read(min(size, _LARGEST)).replace(b"\r\n", b"\n")  # `read` reserves as much as it may take
     except OSError as error:
         raise OutputError(f"cannot be read: {error.strerror}", path=path) from error
-    is_page = data.startswith(_PAGE)
+    is_page = _is_page(path, data[:_HEAD])
     if not (query.may_be_in_page(data) if is_page else query.may_be_in_text(data)):
         return TranscriptHead(), []
     text = data.decode("utf-8", "replace")
     if is_page:
-        return page_about(text), _hits(page_passages(text), query, path, is_page=True)
+        page = text.removeprefix(_BOM)
+        return page_about(page), _hits(page_passages(page), query, path, is_page=True)
     return about(text), _hits(markdown_passages([text], is_recording=transcript.key is not None), query, path)
+
+
+def _is_page(path: Path, head: bytes) -> bool:
+    """Return whether a file is a page of HTML: by its beginning, or by its name if it is no transcript in Markdown."""
+    is_named = format_of(path.name) is FORMATS["html"] and not FORMATS["markdown"].is_printed(head)
+    return is_named or _PAGE.match(head) is not None
 
 
 def _search_huge(

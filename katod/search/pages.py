@@ -1,7 +1,8 @@
 """Pages of HTML that katod wrote, taken apart again into passages, as they look. Pure.
 
 A prompt in Markdown is on a page twice, as it looks and as it was typed: one passage, of which both are searched. All
-text of a page without a head of katod's is a note, and so is what a person wrote above the first heading.
+text of a page without a head of katod's is a note, and so is what a person wrote above the first heading, at the end,
+or into an index of pages.
 """
 
 import re
@@ -10,6 +11,7 @@ from html import unescape
 from typing import Final
 
 from katod.formats.text.ownlines import SIGN
+from katod.formatspec import FORMATS
 from katod.search.hits import TranscriptHead
 from katod.search.passages import NOTE, OWN_NOTE, Heading, Passage, SpokenPart, named, passages
 
@@ -22,7 +24,7 @@ _AS_TYPED: Final = re.compile(
 )
 _TYPED: Final = re.compile(rf'{_WRITTEN}<pre>([^<]*)</pre>\s*<div class="shown">(.*?)</div></div>', re.DOTALL)
 _PIECES: Final = re.compile(
-    r'(?=<h[1-6] class="speaker|<details[ >]|</details>|<div class="(?:tool|typed|question)|<p class="(?!about)|<nav>)'
+    r'(?=<h[1-6] class="speaker|<details[ >]|</details>|<div class="(?:tool|typed|question)|<p class="(?!about))'
 )
 _SPEAKER: Final = re.compile(
     r'<h[1-6] class="speaker[^>]*>(?:<a [^>]*>)?([^<]*)(?:</a>)?(?:<span[^>]*>[^<]*</span>)?'
@@ -38,53 +40,118 @@ _OWN: Final = re.compile(r'<p class="(?:(?:mark|stamp)">[^<]*|(?:footer|note)">(
 # What is attached, which begins with a small letter, belongs to its message.
 _ATTACHED: Final = re.compile(r'<p class="note">[a-z]')
 _ANSWER: Final = re.compile(r'<div class="typed"><b>You(?: \(([^<]*)\))?:</b> ([^<]*)</div>')
-_TITLE: Final = re.compile(r"<title>([^<]*)</title>")
 _ABOUT: Final = re.compile(
     r'<p class="about">([^<]*?) (?:\d[^<·]*)?(?:· ([^<·]*?) )?(?:· [^<]*? )??· (\d{4}-\d\d-\d\d) [^<(]*\(([^)<]*)\)'
     r"(?: · [^<]*)?</p>"
 )
-_BELOW_TITLE: Final = re.compile(rf'{_ABOUT.pattern}|<h1>[^<]*</h1>\n<p class="about">[^<]*</p>')
+_ANY_ABOUT: Final = re.compile(r'<p class="about">[^<]*</p>')
+_TITLE: Final = re.compile(r"<title\b[^<>]*>([^<]*)</title>", re.IGNORECASE)
 _HEAD: Final = 256 * 1024  # characters: the styles come first
-_PROMPTS: Final = "<nav>"  # the list of prompts at the end of a page
+_END_OF_HEAD: Final = re.compile(r"</head\s*>", re.IGNORECASE)
+# katod's pages have had it since there are indexes of them; older ones are known by how they begin.
+_GENERATOR: Final = re.compile(r'<meta name="generator" content="katod"\s*/?>')
+_BEGIN: Final = 512  # characters
+_END_OF_WORDS: Final = "</main>"
+_PROMPTS: Final = re.compile(r'<b>Prompts</b>|<li><a href="#m\d+">[^<]*</a></li>')  # the list at the end of a page
+# An index says less in its head than any transcript does.
+_INDEX: Final = re.compile(rf"{_GENERATOR.pattern}\s*<title>Transcripts</title>")
+_OF_INDEX: Final = re.compile(
+    r'<h1>Transcripts</h1>|<p class="about">[^<]*</p>|<h2 id="[^"<]*">[^<]*</h2>|<b>Months</b>|'
+    r'<li><a href="[^"<]*">[^<]*</a>(?: <span class="about">[^<]*</span>)?|<summary>[\d,]+ sub-agents?</summary>'
+)
 _PICTURE: Final = re.compile(r'<img src="[^"]*" alt="([^"]*)">')
-_MARKUP: Final = re.compile(r"<[^>]*>")
-# Of a page that somebody else wrote: what is not shown, where a line ends, and tags. Any other `<` is text.
-_UNSHOWN: Final = re.compile(r"<(style|script)\b(?:[^<]|<(?!/\1))*+(?:</\1[^<>]*>|\Z)", re.IGNORECASE)
-_BLOCKS: Final = "p|div|h[1-6]|[uod]l|li|d[dt]|t[dhr]|title|pre|nav|section|article|details|summary|option|blockquote"
-_LINE_END: Final = re.compile(rf"<(?:[bh]r\b|/(?:{_BLOCKS})(?=[ >]))[^<>]*>(?!\s*\n)", re.IGNORECASE)
-_TAG: Final = re.compile(r"</?[a-z][^<>]*>|<[!?][a-z][^<>]*>|<!--|-->", re.IGNORECASE)
+# Tags have names; any other `<` is text. One in quotes is part of its attribute. `*+` tries nothing twice.
+_ATTRIBUTES: Final = r"""(?:>|[\s/](?:[^<>"'=]*+=\s*+(?:"[^"]*+"|'[^']*+')?+)*+[^<>"'=]*+>|[\s/][^<>]*>)"""
+_NAMED_TAG: Final = rf"</?[a-z][\w:-]*+{_ATTRIBUTES}"
+_TAG: Final = re.compile(rf"{_NAMED_TAG}|<[!?][a-z][^<>]*>", re.IGNORECASE)
+_INLINE: Final = (
+    "span|code|a(?:bbr|cronym)?|b(?:d[io]|ig)?|cite|d(?:ata|el|fn)|em|font|i(?:ns)?|kbd|label|mark|meter|nobr|output|q|"
+    "r(?:[bpt]|tc|uby)|s(?:amp|mall|trike|trong|u[bp])?|t(?:ime|t)|u|var|wbr"
+)
+_BLOCK_TAGS: Final = re.compile(
+    rf"(?:</?(?!(?:{_INLINE})[\s/>])[a-z][\w:-]*+{_ATTRIBUTES})++(\s*\n|)", re.IGNORECASE
+)  # fmt: skip
+_COMMENT: Final = re.compile(r"<!--(.*?)(?:--!?>|\Z)", re.DOTALL)
+# Where tags are none, and other tags, which may have these in an attribute. An element without an end goes to the last
+# character, one that says itself that it is empty (`/>`) has no content.
+_OPAQUE: Final = re.compile(
+    rf"{_COMMENT.pattern}|<(script|style|textarea|title)(?![\w:-])(?![^<>]*/>){_ATTRIBUTES}"
+    rf"([^<]*+(?:<(?!/\2(?![\w:-]))[^<]*+)*+)(?:</[^<>]*+>?)?|{_NAMED_TAG}",
+    re.DOTALL | re.IGNORECASE,
+)
+_UNSHOWN: Final = frozenset({"script", "style"})
 
 
 def page_about(text: str) -> TranscriptHead:
-    """Return the head of an HTML page; pages do not name their session."""
-    title, found = _TITLE.search(text, 0, _HEAD), _ABOUT.search(text, 0, _HEAD)
+    """Return the head of an HTML page; pages do not name their session, and those of others say only their title."""
+    title = _TITLE.search(text, 0, _HEAD)
+    named = unescape(title[1]).strip() if title else ""
+    found = _ABOUT.search(text, 0, _HEAD) if _is_ours(text) else None
     if found is None:
-        return TranscriptHead(title=unescape(title[1]) if title else "")
+        return TranscriptHead(title=named)
     product, project, date, zone = (unescape(part or "") for part in found.groups())
-    return TranscriptHead(product, "", "", project, unescape(title[1]) if title else "", date, zone)
+    return TranscriptHead(product, "", "", project, named, date, zone)
 
 
 def page_passages(text: str) -> Iterator[Passage]:
-    """Yield the passages of a page of HTML, in order; of one that katod wrote, without pictures and list of prompts."""
-    head = page_about(text)
-    if below := _BELOW_TITLE.search(text, 0, _HEAD):
-        yield from passages(_read(text[below.end() :], Heading(day=head.date)), head.zone)
-    else:
+    """Yield the passages of a page of HTML, in order; of one that katod wrote, without pictures and list of prompts.
+
+    Of an index of pages that katod wrote, there is only what a person added.
+    """
+    if not _is_ours(text):
         yield from passages([SpokenPart(Heading(), NOTE, _all_text(text))], "")
+    elif _INDEX.search(text, 0, _HEAD):
+        yield from passages([SpokenPart(Heading(), NOTE, _all_text(_OF_INDEX.sub("", _TITLE.sub("", text, 1))))], "")
+    else:
+        head = page_about(text)
+        yield from passages(_parts_of_page(text, Heading(day=head.date)), head.zone)
+
+
+def _is_ours(text: str) -> bool:
+    """Return whether katod wrote a page, by its head."""
+    if FORMATS["html"].is_printed(text[:_BEGIN].encode()):
+        return True
+    end = _END_OF_HEAD.search(text, 0, _HEAD)
+    return end is not None and _GENERATOR.search(text, 0, end.start()) is not None
+
+
+def _parts_of_page(text: str, heading: Heading) -> Iterator[SpokenPart]:
+    """Yield the parts of a page of katod's, with what a person wrote around it."""
+    end = _END_OF_HEAD.search(text, 0, _HEAD)
+    begin = end.end() if end else 0
+    body, _, rest = _COMMENT.sub(r"\1", text[begin:]).rpartition(_END_OF_WORDS)
+    if not body:  # of a recording that goes on
+        body, rest = rest, ""
+    title = _TITLE.search(text, 0, _HEAD)
+    shown_title = f"<h1>{title[1]}</h1>" if title else ""
+    first = _SPEAKER.search(body)
+    top = first.start() if first else len(body)
+    above = _ANY_ABOUT.sub("", body[:top].replace(shown_title, "", 1), 1)
+    yield SpokenPart(heading, NOTE, _all_text(_TITLE.sub("", text[:begin], 1)))
+    yield from _read(above + body[top:], heading)
+    yield SpokenPart(Heading(), NOTE, _shown(_PROMPTS.sub("", rest)))
 
 
 def _all_text(page: str) -> str:
     """Return the text of a page that may have any HTML."""
-    return unescape(_TAG.sub("", _LINE_END.sub("\n", _UNSHOWN.sub("", page)))).strip()
+    return re.sub(r"\n(?:[^\S\n]*\n)+", "\n", _shown(_OPAQUE.sub(_opened, page)))
+
+
+def _opened(found: re.Match[str]) -> str:
+    """Return what may have no tags as HTML without any: a comment or a field as its text. Other tags stay."""
+    comment, name, content = found.groups()
+    if comment is not None:
+        return _without_tags(comment).replace("<", "&lt;")
+    if name is None:
+        return found[0]
+    return "<br>" if name.lower() in _UNSHOWN else f"<br>{content.replace('<', '&lt;')}<br>"
 
 
 def _read(text: str, heading: Heading) -> Iterator[SpokenPart]:
-    """Yield the parts of a page of katod's, from the line about it on."""
+    """Yield the parts of a page of katod's below its title."""
     folds = list[str]()  # that are open, each with who says what is in it, if it is one of katod's
     prepared = _PROMPT_FOLD.sub(r"\1", _AS_TYPED.sub(rf"{_WRITTEN}<pre>\1</pre>", text))
     for piece in _PIECES.split(prepared):
-        if piece.startswith(_PROMPTS):
-            return
         if found := _SPEAKER.match(piece):
             heading, folds = heading.following(found[1], found[2] or ""), []
         elif piece.startswith(_END):
@@ -158,6 +225,17 @@ def _words(piece: str, heading: Heading, speaker: str, *, is_fold: bool) -> Spok
 
 
 def _shown(piece: str) -> str:
-    """Return what a piece looks like, as text: choices are lines of their own, and a picture is what it is called."""
+    """Return what a piece looks like, as text: blocks are lines of their own, and a picture is what it is called."""
     piece = _PICTURE.sub(r"\1", piece) if "<img " in piece else piece
-    return unescape(_MARKUP.sub("", piece.replace("</li><li>", "</li>\n<li>"))).strip()
+    return unescape(_without_tags(piece)).strip()
+
+
+def _without_tags(piece: str) -> str:
+    """Return HTML without tags; where a block begins or ends within a line, a line ends."""
+    return _TAG.sub("", _BLOCK_TAGS.sub(_line_end, piece))
+
+
+def _line_end(tags: re.Match[str]) -> str:
+    """Return what stands for tags of blocks: one line end, if there is none beside them."""
+    before = tags.string[max(0, tags.start() - 1) : tags.start()]
+    return tags[1] or ("" if before == "\n" else "\n")

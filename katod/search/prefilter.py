@@ -13,6 +13,7 @@ must never miss a word, however its writer spells it. There are three ways to lo
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Final, NamedTuple, Protocol
 
 from katod.search.folding import unfolded
@@ -22,6 +23,7 @@ PLAIN: Final = re.compile(r"[a-z0-9 !#$%()*+,.:;=?@\[\]^_`{|}~-]+")
 _SAFE: Final = re.compile(rf"(?:{PLAIN.pattern}|[^\0-\x7f])+")
 _SHORTEST: Final = 3  # characters; a shorter run is in nearly every line
 _LONGEST: Final = 64  # characters that are looked for in several ways
+_ALIKE: Final = 4  # bytes with which runs begin that are looked for together
 _ENTITIES: Final = {
     "<": ("&lt;",), ">": ("&gt;",), "&": ("&amp;",), '"': ("&quot;", "&#34;"), "'": ("&apos;", "&#39;", "&#x27;"),
 }  # fmt: skip
@@ -78,8 +80,8 @@ class FoldingTable:
 
 def probes_of(groups: Iterable[Iterable[str]], table: FoldingTable) -> list[Probe]:
     """Return what finds any word of each group in bytes that their table has folded; rare words come first."""
-    probes = ([_probe(word, _run(word), table) for word in group] for group in groups)
-    return sorted((_AnyOf(some) if len(some) > 1 else some[0] for some in probes), key=lambda probe: -probe.length)
+    probes = (_any_of([_probe(word, _run(word), table) for word in group]) for group in groups)
+    return sorted(probes, key=lambda probe: -probe.length)
 
 
 def _run(word: str) -> str:
@@ -97,15 +99,50 @@ def _probe(word: str, run: str, table: FoldingTable) -> Probe:
     return _Literal(run) if run.isascii() else _Letters(run, table)
 
 
+def _any_of(probes: list[Probe]) -> Probe:
+    """Return what finds any of some words; of hundreds of ids that begin alike, the beginning is looked for once."""
+    alike: dict[bytes, list[_Literal]] = {}
+    others: list[Probe] = []
+    for probe in probes:
+        if isinstance(probe, _Literal):
+            alike.setdefault(probe.run[:_ALIKE], []).append(probe)
+        else:
+            others.append(probe)
+    joined = (_AnyRun([probe.run for probe in some]) if len(some) > 1 else some[0] for some in alike.values())
+    found = [*joined, *others]
+    return _AnyOf(found) if len(found) > 1 else found[0]
+
+
 class _Literal:
     """Looks for bytes."""
 
     def __init__(self, run: str) -> None:
-        self._run = run.encode()
-        self.length = len(self._run)
+        self.run = run.encode()
+        self.length = len(self.run)
 
     def within(self, data: bytes) -> Finder:
-        return lambda at: _place(data.find(self._run, at), self.length)
+        return lambda at: _place(data.find(self.run, at), self.length)
+
+
+class _AnyRun:
+    """Looks for any of several runs of bytes that begin alike."""
+
+    def __init__(self, runs: list[bytes]) -> None:
+        self._beginning = _beginning(runs)
+        self._runs = frozenset(runs)
+        self._lengths = sorted(set(map(len, runs)))
+        self.length = self._lengths[0]
+
+    def within(self, data: bytes) -> Finder:
+        return partial(self._place, data)
+
+    def _place(self, data: bytes, at: int) -> Place:
+        while (at := data.find(self._beginning, at)) >= 0:
+            for length in self._lengths:
+                if data[at : at + length] in self._runs:
+                    return Place(at, at + length)
+            at += 1
+        return NOWHERE
 
 
 class _Spelled:
@@ -188,6 +225,12 @@ class _EscapedRun:
     def may_be_in(self, line: bytes) -> bool:
         """Return False if a line of ASCII certainly lacks the letters."""
         return self._run in self._table.fold_without(line, b"\\")
+
+
+def _beginning(runs: list[bytes]) -> bytes:
+    """Return what all of these runs begin with: what the first and the last of them in order have in common."""
+    first, last = min(runs), max(runs)
+    return first[: next((at for at, pair in enumerate(zip(first, last, strict=False)) if len({*pair}) > 1), len(first))]
 
 
 def lines_around(data: bytes, sign: re.Pattern[bytes]) -> Iterator[tuple[int, int]]:

@@ -5,8 +5,7 @@ such files, those whose path or session comes first.
 """
 
 from bisect import insort
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator
-from datetime import datetime
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
 from heapq import heappop, heappush
 from itertools import islice
 from math import inf
@@ -17,14 +16,13 @@ from katod.agents.spec import Container
 from katod.discover.found import FoundSession
 from katod.errors import OutputError, SourceError
 from katod.search.duplicates import FoundBefore, FoundPlace
-from katod.search.hits import Hit, ShowView, TranscriptHead
+from katod.search.hits import Hit, RecordPlace, ShowView, TranscriptHead
+from katod.search.hittime import DAYS_APART, as_known, day_in, moment_of, span_of
 from katod.search.query import Query, like
-from katod.search.since import begin_of
 from katod.search.snippet import closeness, comparable, gist, snippet, surroundings
 from katod.search.transcriptfiles import TranscriptFile
 
 NANO: Final = 1_000_000_000
-_DAY: Final = len("2026-02-10")
 _MOST_CALLS: Final = 256  # that are looked for in one place
 Searched = FoundSession | TranscriptFile
 # The newest first; those in which it was said before those in which only tools have it; the best matches first.
@@ -32,9 +30,10 @@ Order = Literal["newest", "said", "best"]
 
 
 class ShownHit(NamedTuple):
-    """One hit as it is shown; `time` is ISO 8601 or empty, `event` the id of an event of a session.
+    """One hit as it is shown; `time` is ISO 8601, a day if no more is known, `event` the id of an event of a session.
 
-    `shown_by` is with which of the views it is shown, None if with none of them; of a result, its `call` decides, too.
+    `shown_by` is with which of the views it is shown, None if with none of them; of a result, its `call` decides, too:
+    that is looked for before the record `at` a place, if there is one.
     """
 
     speaker: str
@@ -44,6 +43,7 @@ class ShownHit(NamedTuple):
     is_said: bool = True
     shown_by: str | None = ""
     call: str = ""
+    at: RecordPlace | None = None
 
 
 class Match(NamedTuple):
@@ -81,7 +81,7 @@ class Terms(NamedTuple):
     each: int = 0  # hits of each kind in a match; 0: all
     width: int = 200  # characters of a snippet
     views: Callable[[], tuple[ShowView, ...]] = tuple  # in which hits may be shown, those that are preferred first
-    zone: str = ""  # of days, those of transcripts that say no more of a time, too; the machine's if it is empty
+    zone: str = ""  # of days, and of times that name none; the machine's if it is empty
     redacted: bool = False  # only what has all words without its secrets, too: no search tells whether one is there
 
 
@@ -179,8 +179,12 @@ class Search:
         """Yield the places that are new enough, and of the sessions in databases those that may have all words."""
         held: dict[str, set[str]] = {}
         for place in places:
-            if place.changed_ns >= self._terms.oldest * NANO and self._may_have(place, held):
+            if place.changed_ns >= self._oldest_of(place) * NANO and self._may_have(place, held):
                 yield place
+
+    def _oldest_of(self, place: Searched) -> float:
+        """Return before when a place has nothing that is wanted; a transcript may only name days, of another zone."""
+        return self._terms.oldest - (DAYS_APART if isinstance(place, TranscriptFile) else 0.0)
 
     def _may_have(self, place: Searched, held: dict[str, set[str]]) -> bool:
         if isinstance(place, TranscriptFile):
@@ -210,12 +214,12 @@ class Search:
         about, kept = TranscriptHead(), _Kept(self._query, self._terms)
         try:
             about, hits = self._hits(place)
-            for hit in map(self._with_time, hits):
+            for hit in hits:
                 yield
                 if hit is not None and not kept.count and not self._wants(place, about):
                     return None
                 if hit is not None and self._counts(hit, place, about):
-                    kept.add(hit, _seconds(hit.time, place))
+                    kept.add(hit, self._seconds(hit, place))
         except (SourceError, OutputError) as error:
             self.problems[str(error.path or _path_of(place))] = error.what
         return (yield from kept.match(place, about)) if kept.count else None
@@ -230,16 +234,24 @@ class Search:
 
         return TranscriptHead(), search_session(place, self._query)
 
-    def _with_time(self, hit: Hit | None) -> Hit | None:
-        """Return a hit of which only the day is known with the moment at which that begins, in the zone of days."""
-        if hit is None or len(hit.time) != _DAY:
-            return hit
-        until = begin_of(hit.until, self._terms.zone) if hit.until and len(hit.until) == _DAY else hit.until
-        return hit._replace(time=begin_of(hit.time, self._terms.zone), until=until)
+    def _seconds(self, hit: Hit, place: Searched) -> float:
+        """Return when a hit was said, in seconds since 1970; without a time, when its file changed.
+
+        Nothing in a file is newer than that.
+        """
+        changed, moment = place.changed_ns / NANO, moment_of(hit.time, self._terms.zone)
+        return changed if moment is None else min(moment, changed)
 
     def _is_in_time(self, hit: Hit, place: Searched) -> bool:
-        """Return whether a hit is of the time that is wanted; of a passage, that of its heading counts."""
-        return self._terms.oldest <= _seconds(hit.time, place) < self._terms.until
+        """Return whether a hit is of the time that is wanted; of a passage, that of its heading counts.
+
+        A day begins in the zone of days, which may be after its file changed: there it was the next day already.
+        """
+        said = self._seconds(hit, place)
+        begin = moment_of(hit.time, self._terms.zone) if day_in(hit.time) else None
+        if begin is not None and begin <= said + DAYS_APART:
+            said = begin
+        return self._terms.oldest <= said < self._terms.until
 
     def _counts(self, hit: Hit, place: Searched, about: TranscriptHead) -> bool:
         """Return whether a hit is wanted, and was not found before: in a fork, or in the other form of its session."""
@@ -247,21 +259,26 @@ class Search:
             return False
         if self._terms.redacted and not self._query.matches(hit.redacted()):
             return False
+        if _is_note(hit):
+            return self._before.is_new_note(hit.id)
         what = gist(surroundings(comparable(hit.text, hit.written, self._query), self._query), self._query)
-        return self._before.is_new(hit.id, what, _found_place(place, about), *_span(hit))
+        said = span_of(hit.time, hit.until, self._terms.zone)
+        return self._before.is_new(hit.id, what, _found_place(place, about), *said)
+
+
+def _is_note(hit: Hit) -> bool:
+    """Return whether a person wrote a hit into a transcript: it may quote a message, but is none."""
+    if hit.until is None:
+        return False  # an event
+    from katod.search.passages import NOTE  # noqa: PLC0415 - it loads what is known of transcripts
+
+    return hit.speaker == NOTE
 
 
 def _found_place(place: Searched, about: TranscriptHead) -> FoundPlace:
     if isinstance(place, FoundSession):
         return FoundPlace(place.key.id, "")
     return FoundPlace(about.session, str(place.path))
-
-
-def _span(hit: Hit) -> tuple[float, float]:
-    """Return between which times a hit was said, in seconds since 1970; of a passage, until the next heading."""
-    begin = _moment(hit.time)
-    end = begin if hit.until is None else _moment(hit.until)
-    return -inf if begin is None else begin, inf if end is None else end
 
 
 def _first_of_each_session(matches: Iterable[Match]) -> Iterator[Match]:
@@ -322,38 +339,24 @@ class _Kept:
         views = self._terms.views()
         shown_by = hit.shown_by(self._query, views, words) if views else ""
         text = snippet(near, self._query, self._terms.width)
-        return ShownHit(hit.speaker, hit.time, text, hit.event, hit.is_said, shown_by, hit.call)
+        return ShownHit(hit.speaker, as_known(hit.time), text, hit.event, hit.is_said, shown_by, hit.call, hit.at)
 
 
 def _with_calls(match: Match) -> Match:
     """Return a match whose results are shown for certain: their calls are looked for, unless they are too many."""
-    calls = {hit.call for hit in match.hits if hit.call and hit.shown_by is not None}
+    calls = {hit.call: hit.at for hit in match.hits if hit.call and hit.shown_by is not None}
     unprinted = _unprinted_in(match.place, calls) if len(calls) <= _MOST_CALLS else calls
     hits = (hit._replace(shown_by=None) if hit.call in unprinted else hit for hit in match.hits)
     return match._replace(hits=tuple(hits)) if unprinted else match
 
 
-def _unprinted_in(place: Searched, calls: Collection[str]) -> Collection[str]:
+def _unprinted_in(place: Searched, calls: Mapping[str, RecordPlace | None]) -> Collection[str]:
     if not calls:
         return ()
     if isinstance(place, TranscriptFile):
         from katod.search import outputs  # noqa: PLC0415 - it loads what is known of transcripts
 
-        return outputs.unprinted_in(place, calls)
+        return outputs.unprinted_in(place, calls.keys())
     from katod.search import sessions  # noqa: PLC0415 - it loads the translation
 
     return sessions.unprinted_in(place, calls)
-
-
-def _seconds(time: str, place: Searched) -> float:
-    """Return a time as seconds since 1970; without one, when the file changed, which nothing in it is newer than."""
-    changed, moment = place.changed_ns / NANO, _moment(time)
-    return changed if moment is None else min(moment, changed)
-
-
-def _moment(time: str) -> float | None:
-    """Return a time as seconds since 1970, None if there is none."""
-    try:
-        return datetime.fromisoformat(time).timestamp()
-    except (ValueError, OverflowError):
-        return None

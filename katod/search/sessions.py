@@ -1,8 +1,9 @@
 """Searches the agents' own session files: little is decoded but hits, and nothing is kept."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import partial
+from itertools import chain
 from typing import Final
 
 import orjson
@@ -18,14 +19,17 @@ from katod.metadata import SessionMetadata
 from katod.model import Cursor, Identity, Line
 from katod.record.export import Stretch, replay
 from katod.record.stream import NoDedup, SessionStream
-from katod.search.hits import Hit
+from katod.search.hits import Hit, RecordPlace
 from katod.search.lines import lines_with
 from katod.search.query import Query
-from katod.search.shownparts import EventPrinter, unprinted_calls
+from katod.search.shownparts import EventPrinter, is_unprinted, shown_by_none
 from katod.search.spoken import is_said, redacted_words_of, speaker_of, words_of
+from katod.tail.decode import strip_record
 from katod.tail.reader import SourceFile
 
 _HEAD: Final = 64 * 1024  # bytes
+_NEAR: Final = (64 * 1024, 2 * 1024 * 1024)  # bytes before a result in which its call is looked for, the few first
+_NEXT: Final = 16 * 1024  # and that are translated, if the call has no id in the file
 PartialReplay = Iterator[tuple[Event, SessionMetadata] | None]  # None: a caller can do something else now
 
 
@@ -35,12 +39,12 @@ def search_session(found: FoundSession, query: Query) -> Iterator[Hit | None]:
     A file that no longer exists has none. Raises SourceError at the end if a file of it cannot be read: the hits of the
     others come before that.
     """
-    seen, label = set[str](), AGENTS[found.key.agent].label
+    session = _SessionHits(query, AGENTS[found.key.agent].label)
     problem: SourceError | None = None
     for path, identity, _ in found.files:
         try:
             for event in events_with(Stretch(path, identity), query):
-                yield _hit_of(EventPrinter(*event), query, seen, label) if event is not None else None
+                yield session.take(EventPrinter(*event), path) if event is not None else None
         except SourceGone:  # agents move and delete their files
             continue
         except SourceError as error:
@@ -49,35 +53,64 @@ def search_session(found: FoundSession, query: Query) -> Iterator[Hit | None]:
         raise problem
 
 
-def _hit_of(printer: EventPrinter, query: Query, seen: set[str], label: str) -> Hit | None:
-    """Return an event as a hit, given the ids of those before it and the name of its agent; None if it is none."""
-    event = printer.event
-    text = words_of(event)
-    if event.id in seen or not query.matches(text):
-        return None
-    seen.add(event.id)
-    speaker = speaker_of(event, label)
-    return Hit(
-        event.dedup_key or event.id,
-        speaker,
-        event.time,
-        text,
-        partial(redacted_words_of, event),
-        event=event.id if ev.is_printed(event) else "",
-        is_said=is_said(speaker),
-        shown_by=printer.shown_by,
-        call=printer.call,
-    )
+class _SessionHits:
+    """Makes hits of the events of a session, each once; a call that passes says whether its result is printed."""
+
+    def __init__(self, query: Query, label: str) -> None:
+        self._query = query
+        self._label = label
+        self._seen = set[str]()
+        self._calls = dict[str, bool]()  # whether the result of each is printed for certain
+
+    def take(self, printer: EventPrinter, path: str) -> Hit | None:
+        """Return an event in this file as a hit, None if it is none."""
+        event = printer.event
+        if event.kind == ev.TOOL_CALL:
+            self._calls[event.payload["toolCallId"]] = not is_unprinted(event)
+        text = words_of(event)
+        if event.id in self._seen or not self._query.matches(text):
+            return None
+        self._seen.add(event.id)
+        speaker, is_printed = speaker_of(event, self._label), self._calls.get(printer.call)
+        return Hit(
+            event.dedup_key or event.id,
+            speaker,
+            event.time,
+            text,
+            partial(redacted_words_of, event),
+            event=event.id if ev.is_printed(event) else "",
+            is_said=is_said(speaker),
+            shown_by=printer.shown_by if is_printed is not False else shown_by_none,
+            call=printer.call if is_printed is None else "",
+            at=RecordPlace(path, event.source.get("offset", 0)) if printer.call else None,
+        )
 
 
-def unprinted_in(found: FoundSession, calls: Collection[str]) -> frozenset[str]:
-    """Return those of these calls of a session whose results `katod show` does not print, or not for certain."""
-    query, unprinted = Query([tuple(calls)]), frozenset[str]()
+def unprinted_in(found: FoundSession, calls: Mapping[str, RecordPlace | None]) -> frozenset[str]:
+    """Return those of these calls of a session whose results `katod show` does not print, or not for certain.
+
+    Each is looked for before its result. The others of the session were seen by the search, and are not read again.
+    """
+    printed = set[str]()
     for path, identity, _ in found.files:
-        with suppress(SourceError):
-            known = events_with(Stretch(path, identity), query)
-            unprinted |= unprinted_calls(one[0] if one is not None else None for one in known)
-    return unprinted
+        ends = {call: at.offset for call, at in calls.items() if at is not None and at.path == path}
+        if ends:
+            with suppress(SourceError):
+                printed.update(_printed_calls(Stretch(path, identity), ends))
+    return frozenset(calls.keys() - printed)
+
+
+def _printed_calls(stretch: Stretch, ends: Mapping[str, int]) -> Iterator[str]:
+    """Yield those of some calls whose results are printed for certain; each is looked for before an offset."""
+    spec = AGENTS[stretch.identity.key.agent]
+    with spec.open(stretch.path) as file:
+        if _is_replayed(file, spec):
+            return  # a call would have been seen
+        reader = _PartialReader(stretch, file)
+        for name, end in ends.items():
+            call = reader.call_before(name, end)
+            if call is not None and not is_unprinted(call):
+                yield name
 
 
 def may_have_hits(found: FoundSession, query: Query) -> bool:
@@ -108,8 +141,7 @@ def events_with(stretch: Stretch, query: Query) -> PartialReplay:
     """Yield the events of one source that may have all words, with what is known of the session; None now and then."""
     spec = AGENTS[stretch.identity.key.agent]
     with spec.open(stretch.path) as file:
-        # Which event of the session a line is may depend on those before it.
-        if not (file.is_document or spec.nature is Nature.UNTIMED or spec.repeats_calls):
+        if not _is_replayed(file, spec):
             yield from _PartialReader(stretch, file).events(query)
         else:
             is_in = False
@@ -118,6 +150,11 @@ def events_with(stretch: Stretch, query: Query) -> PartialReplay:
                 yield None
             if is_in:
                 yield from replay(stretch.identity.key, [stretch], EventLog())
+
+
+def _is_replayed(file: SourceFile, spec: AgentSpec) -> bool:
+    """Return whether a file is read as a whole: which event a line is may depend on those before it."""
+    return file.is_document or spec.nature is Nature.UNTIMED or spec.repeats_calls
 
 
 class _PartialReader:
@@ -154,6 +191,39 @@ class _PartialReader:
                 held = [*_unsaid(held, events), *waiting]
         yield from ((event, self._metadata) for event in held)
 
+    def call_before(self, name: str, end: int) -> Event | None:
+        """Return the call with this id in the lines before an offset, None if none of the nearest has it.
+
+        Those of the beginning are not looked at: a search has seen them all.
+        """
+        if not self._state:
+            self._beginning()
+        for size in _NEAR:
+            begin = max(self._head, end - size)
+            data = self._file.read(Cursor(begin), end - begin).data if begin < end else b""
+            lines = _lines_back(data, name.encode(), begin, is_cut=begin > self._head)
+            if (call := next(filter(None, (self._call_in(line, name) for line in lines)), None)) is not None:
+                return call
+        return self._call_of_result(end)
+
+    def _call_of_result(self, at: int) -> Event | None:
+        """Return the call of the only result at an offset; without an id, the records before it tell which that is."""
+        begin = max(self._head, at - _NEXT)
+        before = self._file.read(Cursor(begin), at - begin).lines[begin > self._head :] if begin < at else []
+        lines = [*before, *self._file.read(Cursor(at), 1).lines[:1]]
+        calls, results = dict[str, Event](), list[str]()
+        for event in self._stream().events(self._stretch, lines):
+            if event.kind == ev.TOOL_CALL:
+                calls[event.payload["toolCallId"]] = event
+            elif event.kind == ev.TOOL_RESULT and event.source.get("offset") == at:
+                results.append(event.payload["toolCallId"])
+        return calls.get(results[0]) if len(results) == 1 else None
+
+    def _call_in(self, line: Line, name: str) -> Event | None:
+        events = chain.from_iterable(self._translated(line, is_whole=True))
+        calls = (event for event in events if event.kind == ev.TOOL_CALL)
+        return next((call for call in calls if call.payload["toolCallId"] == name), None)
+
     def _beginning(self) -> tuple[list[Event], list[Event]]:
         """Return the events of the beginning, and those that the adapter holds back at its end."""
         stream = SessionStream(self._stretch.identity.key, NoDedup(), EventLog(), whole=False, gaps=True)
@@ -166,10 +236,25 @@ class _PartialReader:
 
     def _translated(self, line: Line, *, is_whole: bool) -> tuple[list[Event], list[Event]]:
         """Return the events of one line, and those that the adapter holds back."""
-        stream = SessionStream(self._stretch.identity.key, NoDedup(), EventLog(), whole=False, gaps=True)
-        stream.open(self._stretch, orjson.loads(self._state))
+        stream = self._stream()
         events = list(stream.events(self._stretch, [line])) if is_whole else []
         return events, list(stream.rest(self._stretch, None if is_whole else line))
+
+    def _stream(self) -> SessionStream:
+        """Return a stream that goes on behind the beginning."""
+        stream = SessionStream(self._stretch.identity.key, NoDedup(), EventLog(), whole=False, gaps=True)
+        stream.open(self._stretch, orjson.loads(self._state))
+        return stream
+
+
+def _lines_back(data: bytes, sought: bytes, start: int, *, is_cut: bool) -> Iterator[Line]:
+    """Yield the lines of some bytes that contain others, the last first, but for the first line if that is cut."""
+    at = data.rfind(sought)
+    while at >= 0:
+        begin, end = data.rfind(b"\n", 0, at) + 1, data.find(b"\n", at)
+        if begin or not is_cut:
+            yield Line(start + begin, start + end + 1, strip_record(data[begin:end], start + begin))
+        at = data.rfind(sought, 0, begin)
 
 
 def _unsaid(held: list[Event], events: list[Event]) -> list[Event]:

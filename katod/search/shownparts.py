@@ -59,6 +59,10 @@ class EventPrinter(NamedTuple):
         return printer.event(self.event, self.metadata) + printer.pause()
 
 
+def shown_by_none(_query: Query, _views: Sequence[ShowView], _text: str) -> None:
+    """Return that a result is shown with none of the views, as its call says."""
+
+
 def unprinted_calls(events: Iterable[Event | None]) -> frozenset[str]:
     """Return those of these calls whose results are not printed, or only if they say something new."""
     calls = (event for event in events if event is not None and event.kind == ev.TOOL_CALL)

@@ -10,23 +10,13 @@ from math import inf
 from typing import Final
 
 from katod.errors import SelectionError
-from katod.formats.text.when import zone_of
-from katod.localzone import machine_zone
+from katod.search.hittime import days_of
 
 _WORDS: Final = {"today": timedelta(0), "yesterday": timedelta(1)}
 _AGE: Final = re.compile(r"(\d{1,5})([hdw]?)")
 _MONTH: Final = re.compile(r"(\d{4})-(\d\d)")
 _UNITS: Final = {"h": "hours", "d": "days", "w": "weeks", "": "days"}
 _EXPECTED: Final = "expected today, yesterday, an age like 2h or 7d, a date like 2026-02-01, or a month like 2026-02"
-
-
-def begin_of(day: str, zone: str = "") -> str:
-    """Return when a day (`2026-02-10`) begins in a time zone, in the machine's if none is named; as ISO 8601."""
-    return datetime.combine(date.fromisoformat(day), time(), _days_of(zone)).isoformat()
-
-
-def _days_of(zone: str) -> tzinfo:
-    return zone_of(zone or machine_zone())
 
 
 def _now() -> datetime:
@@ -40,7 +30,7 @@ def since_seconds(text: str | None, zone: str = "") -> float:
     """
     if text is None:
         return -inf
-    days = _days_of(zone)
+    days = days_of(zone)
     now = _now().astimezone(days)
     if text in _WORDS:
         return _midnight(now.date() - _WORDS[text], days)
@@ -63,7 +53,7 @@ def until_seconds(text: str | None, zone: str = "") -> float:
     begin, is_month = since_seconds(text, zone), _MONTH.fullmatch(text) is not None
     if not is_month and not _is_day(text):
         return begin
-    days = _days_of(zone)
+    days = days_of(zone)
     day = datetime.fromtimestamp(begin, days).date()
     try:
         after = (day + timedelta(days=31)).replace(day=1) if is_month else day + timedelta(days=1)
@@ -83,7 +73,7 @@ def last_second(text: str) -> float:
 
 def day_number(seconds: float) -> int:
     """Return the day here of a time in seconds since 1970, as `date.toordinal` counts them."""
-    return datetime.fromtimestamp(seconds, _days_of("")).toordinal()
+    return datetime.fromtimestamp(seconds, days_of("")).toordinal()
 
 
 def _midnight(day: date, days: tzinfo) -> float:

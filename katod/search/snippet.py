@@ -5,6 +5,7 @@ from itertools import islice
 from typing import Final
 
 from katod.formats.redact.redactor import REDACTED
+from katod.formats.text.ownlines import SIGN
 from katod.search.folding import fold
 from katod.search.query import Query
 from katod.text import clean
@@ -18,8 +19,11 @@ _CLOSE: Final = 200  # characters between words that are about one thing
 _GIST: Final = 60  # characters
 _ESCAPED: Final = re.compile(r"\\([!-/:-@\[-`{-~])")  # in Markdown
 _LEVELS: Final = 3  # an agent may write about escaped characters, and Markdown escapes them again
-_TAGGED: Final = "</"
-_OWN_TAG: Final = re.compile(r"^</?details>$|</?summary>", re.MULTILINE)
+_TAGGED: Final = "</summary>"
+# A fold, or what stands between messages, whose name is not a part of the passage. A message may have the same tags.
+_OWN_TITLE: Final = re.compile(
+    rf"(?:<details>\n<summary>(?={SIGN} )|(?= (?!.*<summary>)))(.*)</summary>$", re.MULTILINE
+)
 
 
 def surroundings(text: str, query: Query) -> str:
@@ -78,8 +82,8 @@ def comparable(text: str, written: str, query: Query) -> str:
     without them, two messages could be taken for one. If its words are lost by that, it is the text.
     """
     shown = written or text
-    if written and _TAGGED in written:
-        shown = _OWN_TAG.sub("", shown)
+    if _TAGGED in written and (found := _OWN_TITLE.match(written)):
+        shown = found[1] + written[found.end() :]
     if written and "\\" in written:
         shown = _ESCAPED.sub(r"\1", shown)
     shown = _unescaped(shown) if "&" in shown else shown

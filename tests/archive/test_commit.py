@@ -9,7 +9,7 @@ import pytest
 
 from katod.archive import commit as commits
 from katod.archive.commit import ArchiveRepository
-from katod.archive.manifest import MANIFEST, Manifest
+from katod.archive.manifest import INDEX, MANIFEST, Manifest
 from tests.archive.merges import play
 from tests.looping import each
 from tests.support.machines import Machine
@@ -177,6 +177,52 @@ def test_what_was_forgotten_is_gone_although_another_file_has_the_place_of_a_cop
     assert first in there
     assert first.read_text() == "my own notes"
     assert laptop.talk.session not in git(laptop.shared, "show", f"HEAD:{first.parents[1].name}/{MANIFEST}")
+
+
+@pytest.mark.parametrize("is_renamed", [True, False])
+def test_what_was_forgotten_is_gone_although_its_person_changed_one_of_its_pages(laptop, is_renamed):
+    """Pages do not say whose they are: the changed one stays, and as it was committed; no list names the session."""
+    page = ("export", "--all", "-f", "html", "-o", str(laptop.shared), "--commit")
+    laptop.cli(*page)
+    laptop.talk.rewrite(lambda number, _: number < 1)
+    laptop.talk.say(user("another one"), says("I see."))
+    laptop.cli(*page)
+    pages = [path for path in laptop.part.rglob("*.html") if path.name != INDEX]
+    first, second = sorted(pages, key=lambda path: path.name.endswith("-2.html"))
+    laptop.session(2).say(user("words"), says("more"))
+    if is_renamed:
+        laptop.name = "notebook"
+        laptop.configure()
+    first.write_bytes(first.read_bytes() + b"<!-- my note -->\n")
+    laptop.cli("forget", laptop.talk.session, "--outputs", "--yes", code=1)
+    laptop.talk.path.unlink()
+    laptop.cli(*page)
+    there = [laptop.shared / name for name in committed_in(laptop)]
+    assert second not in there
+    assert first in there
+    assert first.read_bytes().endswith(b"<!-- my note -->\n")
+    assert laptop.talk.session not in git(laptop.shared, "show", f"HEAD:{first.parents[1].name}/{MANIFEST}")
+
+
+def test_each_file_that_is_gone_goes_although_another_one_of_its_session_stays(laptop):
+    """The list of an earlier name lost its line: what is there of the session may still be wanted."""
+    commit(laptop)
+    laptop.talk.rewrite(lambda number, _: number < 1)
+    laptop.talk.say(user("another one"), says("I see."))
+    commit(laptop)
+    first, second = sorted(laptop.part.rglob("*.md"), key=lambda path: path.name.endswith("-2.md"))
+    listed = laptop.part / MANIFEST
+    laptop.name = "notebook"
+    laptop.configure()
+    lines = listed.read_bytes().splitlines(keepends=True)
+    listed.write_bytes(b"".join(b"damaged\n" if laptop.talk.session.encode() in line else line for line in lines))
+    second.unlink()
+    commit(laptop)
+    there = [laptop.shared / name for name in committed_in(laptop)]
+    assert second not in there
+    assert first in there
+    found = Manifest.read(git(laptop.shared, "show", f"HEAD:{first.parents[1].name}/{MANIFEST}").encode())
+    assert found.names() == {f"{first.parent.name}/{first.name}"}
 
 
 def committed_in(machine):

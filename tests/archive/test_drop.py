@@ -6,9 +6,9 @@ import os
 import pytest
 
 from katod import durable
-from katod.archive.drop import ListedFile, copies_in, drop, has_copy, has_lost_lines, names_of_others
-from katod.archive.folder import DRAFT, opened
-from katod.archive.manifest import MANIFEST, Entry, Manifest, entry_line
+from katod.archive.drop import ListedFile, copies_in, drop, has_lost_lines, left_in, names_of_others
+from katod.archive.folder import ASIDE, DRAFT, opened
+from katod.archive.manifest import MANIFEST, Entry, Manifest, RecordedParts, entry_line
 from katod.formatspec import FORMATS
 from katod.model import SessionKey
 from katod.record.ownership import names_its_session
@@ -55,27 +55,35 @@ def files(root):
 
 
 @each(
-    ("data", "is_copy"),
+    ("data", "is_left"),
     [(transcript(MINE), True), (transcript(MINE) + b"and a note", True), (transcript(OTHERS), False), (None, False)],
 )
-def test_a_copy_is_what_would_be_deleted(data, is_copy, tmp_path_factory):
-    """Whatever its person changed below its beginning; not what is there in its place."""
+def test_what_is_left_of_an_entry_is_what_would_be_deleted(data, is_left, tmp_path_factory):
+    """Each file by itself, whatever its person changed below its beginning; not what is there in its place."""
     root = tmp_path_factory.mktemp("folder")
-    publish(root, "app/a.md", earlier=(("app/b.md", "0"),))
+    publish(root, "app/a.md", earlier=(("app/b.md", "0"),), recorded=RecordedParts((("a", "b"),)))
     with opened(root) as folder:
-        [entry] = folder.manifest.entries.values()
-        (root / "app/a.md").unlink()
+        listed = folder.manifest.entries.pop((MINE, "markdown"))
         if data is not None:
             (root / "app/b.md").write_bytes(data)
-        assert has_copy(folder, entry) == is_copy
+        earlier = listed.earlier if is_left else ()
+        assert left_in(folder)(listed) == listed._replace(earlier=earlier)
+        (root / "app/a.md").unlink()
+        assert left_in(folder)(listed) == (Entry(listed.slot, earlier=earlier) if is_left else None)
 
 
 @each(
-    ("data", "is_copy"),
-    [(HEADS["html"] + b"written again since", True), (b"<!DOCTYPE html>\n<p>of mine", False), (None, False)],
-)
-def test_a_page_may_be_newer_than_its_list(data, is_copy, tmp_path_factory):
-    """It does not say whose it is: one that katod printed may be the copy, unless another session has its name."""
+    ("data", "is_left", "may_be_left"),
+    [
+        (HEADS["html"], True, True), (HEADS["html"] + b"written again since", False, True),
+        (b"<!DOCTYPE html>\n<p>of mine", False, False), (None, False, False),
+    ],
+)  # fmt: skip
+def test_a_page_may_be_newer_than_its_list(data, is_left, may_be_left, tmp_path_factory):
+    """It does not say whose it is. If the list was damaged, the line about a newer one may be lost.
+
+    Then, one that katod printed may be the copy, unless another session has its name.
+    """
     root = tmp_path_factory.mktemp("folder")
     publish(root, "app/a.html", form="html", data=HEADS["html"])
     with opened(root) as folder:
@@ -83,9 +91,11 @@ def test_a_page_may_be_newer_than_its_list(data, is_copy, tmp_path_factory):
         (root / "app/a.html").unlink()
         if data is not None:
             (root / "app/a.html").write_bytes(data)
-        assert has_copy(folder, listed) == is_copy
+        assert left_in(folder)(listed) == (listed if is_left else None)
+        (root / ASIDE.format(1)).write_bytes(b"")
+        assert left_in(folder)(listed) == (listed if may_be_left else None)
         folder.note(Entry((OTHERS, "html"), name="app/a.html"))
-        assert not has_copy(folder, listed)
+        assert left_in(folder)(listed) is None
 
 
 def test_what_katod_wrote_is_deleted(tmp_path):

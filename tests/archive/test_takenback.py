@@ -23,12 +23,14 @@ def index(digest: str, **fields: Any) -> Entry:
 
 
 def manifest(*entries: Entry) -> Manifest:
-    return Manifest(entries={one.slot: one for one in entries}, projects={one.cwd: "x" for one in entries if one.cwd})
+    projects = {one.cwd: one.names[0].partition("/")[0] for one in entries if one.cwd}
+    return Manifest(entries={one.slot: one for one in entries}, projects=projects)
 
 
 def taken(committed: Manifest, listed: Manifest, *left: Entry, holds: bool = True) -> TakenBack | None:
-    """Return what was taken back, given the entries of which a copy is left, and whether marks hold."""
-    return TakenBack.of(committed, listed, left.__contains__, lambda _: holds, Policy.of(Settings(), ()))
+    """Return what was taken back, given what is left of entries, and whether marks hold."""
+    there = {one.slot: one for one in left}
+    return TakenBack.of(committed, listed, lambda one: there.get(one.slot), lambda _: holds, Policy.of(Settings(), ()))
 
 
 def test_what_was_only_added_is_nothing_to_commit() -> None:
@@ -49,6 +51,17 @@ def test_a_session_is_forgotten_if_neither_its_line_nor_a_copy_is_left() -> None
     before, now = manifest(entry(1), entry(2)), manifest(entry(1))
     assert taken(before, now) == TakenBack(now)
     assert taken(before, now, entry(2)) is None
+
+
+def test_of_a_session_without_a_line_only_the_files_stay_that_are_left() -> None:
+    """The index goes with any page that it may name."""
+    before, now = manifest(entry(1), entry(2, earlier=(("2/old.html", "c"),)), index("i")), manifest(entry(1))
+    older = Entry(entry(2).slot, cwd=entry(2).cwd, earlier=(("2/old.html", "c"),))
+    left = manifest(entry(1), older, index("i"))
+    assert taken(before, manifest(entry(1), index("j")), older) == TakenBack(
+        manifest(entry(1), older, index("j")), has_index=True
+    )
+    assert taken(before, now, older, index("i")) == TakenBack(left)
 
 
 @pytest.mark.parametrize(

@@ -149,6 +149,8 @@ def test_nothing_that_agents_run_is_put_where_others_can_write(homes):
     homes.world.state.chmod(0o700)
     homes.setup("--yes")
     homes.world.state.chmod(0o777)
+    assert homes.setup("--yes", code=1) == "", "not that everything is in place: the hook could be another by now"
+    assert "the state directory can be written to by others" in homes.world.said
     homes.setup("--remove", "--yes")  # what was put there before can always be removed
 
 

@@ -13,7 +13,9 @@ SAMPLED: Final = 60  # turns before them: enough for the sample that katod takes
 SESSIONS: Final = 12  # in the home of the commands
 # In the tables of OpenCode 2, what is read at once depends on the milliseconds of its rows.
 STEADY: Final = tuple(make for make in MAKERS if make is not OpenCode2)
-COMMANDS: Final = ("status", "sessions", "search ready", "show 00000001", "export 00000001 -o -", "verify")
+COMMANDS: Final = (
+    "status", "sessions", "search ready", "search --all --limit 0 done", "show 00000001", "export 00000001 -o -", "verify",
+)  # fmt: skip
 
 
 def talk(maker: Maker, turns: int) -> None:

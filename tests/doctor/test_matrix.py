@@ -93,7 +93,7 @@ def test_settings_that_are_not_in_effect_are_named(home, server):
     assert "not in effect" not in status(None)
     with held(home.state):
         assert "delivers to !room:localhost" in found().text
-        assert f"not in effect: katod started with other settings, and delivers to {ROOM}" in status(ROOM)
+        assert f"not in effect: the running katod has other settings, and delivers to {ROOM}" in status(ROOM)
         server.configure(home)
         assert found() is None
         status(None)
@@ -102,8 +102,8 @@ def test_settings_that_are_not_in_effect_are_named(home, server):
             assert found().level == "warning"
             status(other[0] if other else "")
         deliver(())
-        assert found().text == "`[matrix]` is not in effect: katod started with other settings, and delivers nothing"
-        assert "SIGHUP" in found().advice
+        assert found().text == "`[matrix]` is not in effect: the running katod has other settings, and delivers nothing"
+        assert "restart it" in found().advice
 
 
 @contextmanager

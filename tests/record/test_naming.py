@@ -96,6 +96,15 @@ def test_a_generated_name_that_is_taken_gets_a_number(home):
     assert names == [f"2026-02-10-add-a-login-page-6f1c2c1e{number}.md" for number in ("", "-2", "-4")]
 
 
+def test_an_output_that_is_named_keeps_a_name_that_is_its_own_already(home):
+    """Others do not get it; while a file of its person has the name, it gets another one."""
+    (first, second) = (home.naming.make(home.session, home.naming.generated(metadata()), metadata()) for _ in range(2))
+    assert home.naming.rename(first, metadata()) == first
+    assert home.naming.rename(second, metadata()) == second
+    home.put(first.path.name)
+    assert home.naming.rename(first, metadata()).path.name == first.path.name.replace(".md", "-3.md")
+
+
 def test_a_name_is_refused_when_all_numbers_are_taken(home, monkeypatch):
     """The search for a free name is limited, and then refused."""
     monkeypatch.setattr("katod.record.naming._MOST_NUMBERS", 3)

@@ -184,6 +184,7 @@ def test_too_many_files_are_said(tmp_path: Any, monkeypatch: pytest.MonkeyPatch,
     assert not why_not_typed(command(beside=""), str(tmp_path))
 
 
+@pytest.mark.slow
 @each(
     ("content", "line"),
     [
@@ -198,6 +199,7 @@ def test_no_file_takes_long(tmp_path: Any, content: str, line: str) -> None:
     assert not why_not_typed(command(line, "hello there"), str(project))
 
 
+@pytest.mark.slow
 @each("content", ['"' + '\\"' * 1_000_000, "[" * 1_000_000 + '"::stop"'])
 def test_no_settings_take_long_or_fail(tmp_path: Any, content: str) -> None:
     """Strings without an end, and values in values without one."""

@@ -1,5 +1,6 @@
 """Which sessions were started by the agents of others."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,6 +23,7 @@ def test_whatever_a_session_started_belongs_to_it_and_nothing_else(keys, parents
         assert above[key] & (found - {key})
 
 
+@pytest.mark.slow
 def test_a_long_chain_takes_no_time():
     """A list may come from anywhere."""
     chain = {SessionKey("codex", str(n)): str(n - 1) for n in range(100_000)}

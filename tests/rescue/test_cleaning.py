@@ -2,11 +2,14 @@
 
 import json
 import re
+import sys
 from hashlib import blake2b
 from typing import Any
 
 import orjson
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from katod.formats.redact.redactor import finished
 from katod.model import Line
@@ -19,6 +22,7 @@ from katod.rescue.cleaning import (
     cleaned_value,
 )
 from katod.tail.decode import decode
+from tests.examples import examples
 
 TOKEN = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"
 GONE = "[REDACTED:github-token]"
@@ -183,6 +187,69 @@ def test_what_strict_json_has_no_place_for_keeps_no_signature_and_stays(odd: byt
     assert json.loads(cleaned.decode("utf-8", "replace"))["id"].startswith(TOKEN)
     halves = [name.lower() for name in re.findall(rb"\\u[0-9a-fA-F]{4}|\xff", odd)]
     assert all(name in cleaned or b"\xf0\x9f\x98\x80" in cleaned for name in halves)
+
+
+ESCAPES = st.lists(st.sampled_from([r"\\", r"\ud83d", r"\uDE00", r"\"", r"\n", r"\u0041", "ud83d", "x"]), max_size=12)
+
+
+@examples(20, 1_000)
+@given(ESCAPES)
+@example([r"\\", r"\ud83d", r"\uDE00"])
+@example([r"\\", "ud83d", r"\uDE00", r"\ud83d", r"\ud83d", r"\uDE00"])
+def test_half_a_character_stays_whatever_is_around_it(parts: list[str]) -> None:
+    """A backslash that is escaped begins none, and one that has its other half is none."""
+    line = json.dumps({"text": f"ODD {TOKEN}"}).replace("ODD", "".join(parts))
+    assert json.loads(cleaned_line(line.encode())) == json.loads(line.replace(TOKEN, GONE))
+
+
+def test_other_escapes_cost_no_more_because_of_half_a_character() -> None:
+    """Or a long line with one, in which nothing else can be done meanwhile, would block the daemon for seconds."""
+
+    def calls(half: bytes) -> int:
+        """Return how many functions are called for a line with many escapes."""
+        line = b'{"text":"%b%b%b"}' % (half, rb"\n\"\\\ud83d\ude00 " * 1000, TOKEN.encode())
+        found: list[str] = []
+        sys.setprofile(lambda _, event, __: found.append(event))
+        try:
+            cleaned = cleaned_line(line)
+        finally:
+            sys.setprofile(None)
+        assert GONE.encode() in cleaned
+        return found.count("call")
+
+    assert calls(rb"\ud83d") < calls(b"") + 100
+
+
+SHAPES = st.lists(st.sampled_from(['{"a":%s}', "[%s]", '["b",%s]', '{"id":"1","a":%s,"z":2}']), min_size=1, max_size=4)
+
+
+@examples(20, 500)
+@given(
+    SHAPES, st.integers(0, 1_100), st.sampled_from(["", r"\ud83d", r"\ude00 \ud83d", "ü"]), st.booleans(),
+    st.booleans(), st.booleans(),
+)  # fmt: skip
+@example(['{"a":%s}'], 255, "", True, True, False)
+@example(["[%s]"], 255, r"\ud83d", True, True, True)
+@example(['{"a":%s}'], 1_015, "", True, True, False)
+@example(['{"a":%s}'], 1_015, r"\ud83d", True, True, True)
+@example(['{"a":%s}'], 5_000, "", True, False, False)
+def test_a_record_is_cleaned_however_deeply_it_is_nested(
+    shapes: list[str], depth: int, odd: str, has_secret: bool, is_signed: bool, is_long: bool
+) -> None:
+    """One that can be read keeps no secret and no signature of what changed, and nothing else of it changes."""
+    text = f"say {TOKEN if has_secret else 'nothing'} {odd}" + " words" * (60_000 if is_long else 1)
+    deep = f'"{text}"'
+    for level in range(depth):
+        deep = shapes[level % len(shapes)].replace("%s", deep)
+    signed = '{"type":"thinking","thinking":"DEEP","signature":"c2ln"},' if is_signed else ""
+    line = f'{{"content":[{signed}{{"text":"x"}}],"input":{deep}}}\n'.replace("DEEP", text).encode()
+    cleaned = finished(cleaned_long_line(line)) if is_long else cleaned_line(line)
+    is_read = decode(Line(0, 0, line.rstrip()))[0].value is not None
+    expected = line.replace(TOKEN.encode(), GONE.encode())
+    if has_secret and signed and is_read:
+        expected = expected.replace(signed.replace("DEEP", text).replace(TOKEN, GONE).encode(), b"")
+    assert cleaned == expected or (not is_read and TOKEN.encode() not in cleaned)
+    assert (cleaned is line) is not has_secret
 
 
 @pytest.mark.parametrize("taken", ["\U0010d83d", "\U0010e0ff"])

@@ -87,12 +87,12 @@ def test_a_folder_was_renamed_if_the_file_in_it_begins_as_it_did(
 
 @pytest.mark.parametrize("kind", ["lines", "document"])
 @pytest.mark.parametrize(("gone", "root"), [(True, False), (True, True), (False, False), (False, True)])
-def test_a_file_that_went_on_in_another_root_by_itself_was_not_moved(
+def test_a_file_that_went_on_elsewhere_by_itself_was_not_moved(
     tmp_path: Path, kind: str, *, gone: bool, root: bool
 ) -> None:
-    """If each file has records that the other one lacks, both are needed, and so they are while the old folder is there.
+    """If each file has records that the other one lacks, both are needed, unless a folder within a root is gone.
 
-    Within a root, it was moved: all files of a session are saved at once. So was one that has all that the other had.
+    While the old folder is there, one that lacks something may be an older copy: only one that has all was moved.
     """
 
     def is_moved(before: list[str], after: list[str]) -> bool:
@@ -103,8 +103,8 @@ def test_a_file_that_went_on_in_another_root_by_itself_was_not_moved(
         return bool(found_moves(tmp_path, *data, name=name, gone=gone, root=root))
 
     assert is_moved(["a", "b"], ["a", "b", "c"]) is (gone or not root)
-    assert is_moved(["a", "b"], ["a"]) is (gone or not root)
-    assert is_moved(["a", "b"], ["a", "c"]) is not root
+    assert is_moved(["a", "b"], ["a"]) is gone
+    assert is_moved(["a", "b"], ["a", "c"]) is (gone and not root)
     assert found_moves(tmp_path, lines(FIRST), lines(FIRST, SECOND), gone=gone, root=root) == {"/old": "/0"}
 
 

@@ -67,10 +67,11 @@ def content(world: World, about: About) -> dict[str, bytes]:
 
 
 def say_of(place: Path, new: Path, **changed: Any) -> None:
-    """Write an archive again, as another one or in its place, in which `about.json` says something else."""
+    """Write an archive again, as another one or in its place, whose `about.json` says something else, or nothing (None)."""
     with zipfile.ZipFile(place) as archive:
         found = {name: archive.read(name) for name in archive.namelist()}
-    found[copyfile.ABOUT] = json.dumps(json.loads(found[copyfile.ABOUT]) | changed).encode()
+    row = json.loads(found[copyfile.ABOUT]) | changed
+    found[copyfile.ABOUT] = json.dumps({name: value for name, value in row.items() if value is not None}).encode()
     with zipfile.ZipFile(new, "w") as archive:
         for name, data in found.items():
             archive.writestr(name, data)
@@ -251,6 +252,21 @@ def test_secrets_are_replaced_unless_that_is_turned_off(world: World, make: type
     world.process()
 
 
+@pytest.mark.parametrize("depth", [300, 1000, 3000])
+def test_a_record_that_is_nested_deeply_is_saved_without_its_secret(world: World, depth: int) -> None:
+    """Such as a tree that a tool was given."""
+    maker = Claude(world).say(user("show me the tree"), says("yes"))
+    maker.append(maker.calls("c1", "Show", tree="DEEP"))
+    deep = f'{"[" * depth}"say {TOKEN}"{"]" * depth}'
+    maker.path.write_text(maker.path.read_text().replace('"DEEP"', deep))
+    told(maker, 40)
+    world.process()
+    [about] = saved(world).values()
+    [cleaned] = content(world, about).values()
+    assert f'{"[" * depth}"say [REDACTED:github-token]"{"]" * depth}'.encode() in cleaned
+    assert TOKEN.encode() not in cleaned
+
+
 def test_what_is_beside_a_session_is_saved_with_it(world: World) -> None:
     """Sub-agents, results in files of their own and images; links are not followed."""
     maker = told(Claude(world), 40)
@@ -406,6 +422,14 @@ def test_a_session_that_enters_an_excluded_project_is_not_saved(world: World) ->
     assert not [path for path in rescued(world).rglob("*") if path.is_file()]
 
 
+def with_result(maker: Maker, line: str) -> None:
+    """Put what a tool returned beside a session."""
+    beside = maker.path.with_suffix("") / "tool-results" / "toolu_1.txt"
+    beside.parent.mkdir(parents=True)
+    beside.write_text(f"processes\n{line}\nend\n")
+    age(beside, 40)
+
+
 @pytest.mark.parametrize(
     "line",
     [
@@ -417,12 +441,63 @@ def test_what_a_tool_returned_enters_no_project(world: World, line: str) -> None
     """A log, or records that were listed: only a line that is an object as a whole may be a record of the agent."""
     world.configure(rescue=True, exclude=["/home/me/secret"])
     maker = told(Claude(world), 40, "what runs here?")
-    beside = maker.path.with_suffix("") / "tool-results" / "toolu_1.txt"
-    beside.parent.mkdir(parents=True)
-    beside.write_text(f"processes\n{line}\nend\n")
-    age(beside, 40)
+    with_result(maker, line)
     world.process()
     assert saved(world)
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("named", ["by a log", "by a line as a whole", "by a call", "by what was returned"])
+def test_a_copy_stays_when_a_directory_is_excluded_that_tools_named(world: World, named: str) -> None:
+    """The session never worked there, and its agent has deleted it: this may be all that is left of it."""
+    told(Claude(world, OTHER), 1)
+    maker = Claude(world).say(user("what runs here?"))
+    there = {"port": 80, "cwd": "/home/me/secret"}
+    if named == "by a call":
+        maker.append(maker.calls("c1", "Run", **there))
+    elif named == "by what was returned":
+        maker.append(maker.result("c1", "done", toolUseResult=there))
+    else:
+        with_result(maker, json.dumps(there) if named == "by a line as a whole" else f"INFO start {json.dumps(there)}")
+    told(maker, 40)
+    world.process()
+    [about] = saved(world).values()
+    assert about.projects == ("/home/me/app",)
+    maker.path.unlink()
+    world.process()
+    world.configure(rescue=True, exclude=["/home/me/secret"])
+    world.process()
+    assert saved(world) == {str(about.key): about}
+
+
+def test_an_older_copy_stays_when_a_directory_is_excluded_that_it_only_names(world: World) -> None:
+    """Its list may have what tools named. What it says of the project itself counts."""
+    told(Claude(world, OTHER), 1)
+    maker = told(Claude(world), 40)
+    world.process()
+    [place] = rescued(world).glob("*/*.zip")
+    say_of(place, place, worked_in=None, projects=["/home/me/app", "/home/me/secret"])
+    maker.path.unlink()
+    world.process()
+    world.configure(rescue=True, exclude=["/home/me/secret"])
+    world.process()
+    assert len(saved(world)) == 1
+    world.configure(rescue=True, exclude=["/home/me/app"])
+    world.process()
+    assert not saved(world)
+
+
+def test_a_copy_goes_when_the_project_of_a_sub_agent_is_excluded(world: World) -> None:
+    """Its records are those of the session."""
+    maker = Claude(world, subagent="a1b2c3")
+    maker.cwd = "/home/me/between"
+    told(maker, 40, "the task")
+    told(Claude(world), 40)
+    world.process()
+    assert len(saved(world)) == 1
+    world.configure(rescue=True, exclude=["/home/me/between"])
+    world.process()
+    assert not saved(world)
 
 
 @pytest.mark.parametrize("cwd", ["/home/me/secret", "/home/me/secret/(half)"])
@@ -1268,6 +1343,36 @@ def test_a_session_that_went_on_in_each_of_two_roots_loses_nothing(world: World,
     there.path.unlink()
     world.cli("rescue", "--restore", here.session)
     assert {path: Path(path).read_bytes() for path in expected} == expected
+
+
+@pytest.mark.parametrize("goes_on", [True, False], ids=["and goes on", "as it was"])
+@pytest.mark.parametrize("make", [Claude, Gemini, GeminiDocument])
+def test_a_session_whose_folder_was_copied_within_a_root_loses_nothing(
+    world: World, make: type[Maker], *, goes_on: bool
+) -> None:
+    """While other sessions stay in the first folder, what the agent deletes there is put back there, whole."""
+    here = told(make(world), 28.9, "shared")
+    there = make(world, start=100)
+    older = here.path.read_bytes()
+    told(here, 28.9, "only here")
+    world.process()
+    expected = {str(here.path): here.path.read_bytes()}
+    project = here.path.parents[0 if make is Claude else 1]
+    there.path = project.with_name("copied") / here.path.relative_to(project)
+    there.path.parent.mkdir(parents=True)
+    there.path.write_bytes(older)
+    if goes_on:
+        told(there, 28.9, "only there")
+    expected[str(there.path)] = there.path.read_bytes()
+    age(there.path, 28.9)
+    (here.path.parent / "other.txt").touch()
+    here.path.unlink()
+    world.process()
+    [about] = saved(world).values()
+    assert (content(world, about), earlier(world, about)) == (expected, {})
+    there.path.unlink()
+    world.cli("rescue", "--restore", here.session)
+    assert {path: Path(path).read_bytes()[: len(data)] for path, data in expected.items()} == expected
 
 
 @pytest.mark.parametrize("make", [Claude, Gemini, GeminiDocument])

@@ -55,6 +55,7 @@ def test_what_is_said_where_an_hour_comes_twice_is_found_by_its_event():
     assert _shown(*passages, *events) == [True] * 120 + [False] * 120
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("recorded", [0, 1, 2])
 def test_what_is_said_thousands_of_times_takes_linear_time(recorded):
     """In one file, in a session and its transcript, or where only a part of it was recorded."""

@@ -59,12 +59,40 @@ def test_a_prompt_on_a_page_is_found_once_as_it_looks_and_as_it_was_typed(tmp_pa
         "[the **pelican** &lt;x&gt;](https://x.example.com/walrus)</div></details>\n"
         '<div class="shown"><p><a href="https://x.example.com/walrus">the <strong>pelican</strong> &lt;x&gt;</a></p></div></div>'
     )
-    head = '<!DOCTYPE html>\n<h1>Birds</h1>\n<p class="about">Claude Code</p>\n'
+    head = '<!DOCTYPE html>\n<meta name="generator" content="katod">\n</head>\n<h1>Birds</h1>\n<p class="about">Claude Code</p>\n'
     path.write_text(f'{head}<h2 class="speaker person"><a href="#m1">You</a></h2>\n{prompt}\n</main>\n')
     for word in ("pelican", "the pelican", "<x>"):
         assert _hits(path, word) == [("You", "the pelican <x>")]
     for word in ("walrus", "**pelican**"):
         assert _hits(path, word) == [("You", "[the **pelican** <x>](https://x.example.com/walrus)")]
+
+
+@each(
+    "begin",
+    [
+        "<!DOCTYPE html>", "<!doctype html>", "<!DocType\nHTML>", "\ufeff<!DOCTYPE html>", "\n  <!DOCTYPE html>", "",
+        '<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0 Strict//EN" "x.dtd">', '<?xml version="1.0"?>\n<!DOCTYPE html>',
+        "<html>", "<!-- saved -->\n<html>", "<HTML lang=en>",
+    ],
+)  # fmt: skip
+def test_a_page_may_begin_in_any_way(tmp_path, begin):
+    """It is read as a page by its name: without scripts, and not as Markdown."""
+    path = tmp_path / "own.html"
+    path.write_text(f"{begin}<title>T</title>\n<script>walrus</script><P>C:\\_dir of zebr&auml;</P>\n")
+    ((speaker, text),) = _hits(path, "zebrä")
+    assert (speaker, text.split()[-3:]) == ("Note", ["C:\\_dir", "of", "zebrä"])
+    assert "\ufeff" not in text
+    assert _hits(path, "walrus") == []
+
+
+def test_a_page_is_known_by_its_beginning_and_a_transcript_by_its_own(tmp_path):
+    """Whatever they are called; text of any other beginning is what its name says."""
+    page, note, talk = tmp_path / "page.md", tmp_path / "note.md", tmp_path / "talk.html"
+    page.write_text("\n<!doctype HTML>\n<script>walrus</script>")
+    note.write_text("<html> and <script>walrus</script>")
+    talk.write_text((GOLDEN / "plain-turn.md").read_text())
+    assert [len(_hits(path, "walrus")) for path in (page, note)] == [0, 1]
+    assert _hits(talk, "ids", "prices")[0][0] == "Claude"
 
 
 def test_a_recording_is_known_by_the_ledger(tmp_path):

@@ -6,6 +6,7 @@ import pytest
 
 from katod import events as ev
 from katod.events import Event, SessionRef
+from katod.formats.transcript.exportindex import IndexRow, index_page
 from katod.formats.transcript.html import Html
 from katod.metadata import SessionMetadata
 from katod.model import Options, SessionKey
@@ -16,12 +17,16 @@ from katod.search.transcripts import markdown_passages
 from tests.golden.cases import PLAIN, cases
 from tests.looping import each
 
+HEAD = (
+    '<!DOCTYPE html>\n<head>\n<meta name="generator" content="katod">\n</head>\n'
+    '<p class="about">Claude Code · shop · 2026-03-02 10:00 (Europe/Berlin)</p>\n'
+)
+
 
 def test_pages_of_html_have_passages_too():
     """Speaker, time and words are those of the Markdown."""
     page = (
-        '<!DOCTYPE html>\n<p class="about">Claude Code · shop · 2026-03-02 10:00 (Europe/Berlin)</p>\n'
-        '<h2 class="speaker person" id="m1"><a href="#m1">You</a><time>10:00</time></h2>\n<div class="typed">a &lt; b</div>\n'
+        f'{HEAD}<h2 class="speaker person" id="m1"><a href="#m1">You</a><time>10:00</time></h2>\n<div class="typed">a &lt; b</div>\n'
         '<h3 class="speaker">Claude<span class="model">opus</span><time>2026-03-03 10:01</time></h3>\n<p>Yes,\nit <i>is</i>.</p>\n'
     )
     assert [(p.speaker, p.time[:16], p.text) for p in page_passages(page)] == [
@@ -51,8 +56,7 @@ def test_a_prompt_in_markdown_is_one_passage_of_a_page(asked):
 def test_what_a_tool_was_given_on_a_page_is_said_by_nobody():
     """Nor is what it returned, or a thought; what follows a fold or a tool line is the agent's again."""
     page = (
-        '<!DOCTYPE html>\n<p class="about">Claude Code · shop · 2026-03-02 10:00 (Europe/Berlin)</p>\n'
-        '<h3 class="speaker">Claude<time>10:00</time></h3>\n<p>first</p>\n<details>\n<summary><b>Agent</b> '
+        f'{HEAD}<h3 class="speaker">Claude<time>10:00</time></h3>\n<p>first</p>\n<details>\n<summary><b>Agent</b> '
         "<i>x</i></summary>\n<pre>given</pre>\n<h4>returned</h4>\n<details>\n<summary>y</summary>\n<p>deep</p>\n</details>\n"
         "<p>still</p>\n</details>\n<p>second</p>\n<details>\n<summary>Thinking</summary>\n<h4>a</h4>\n</details>\n"
         '<div class="tool"><b>Bash</b> <code>ls</code></div>\n<div class="outcome">1 line</div>\n<p>third</p>\n'
@@ -86,6 +90,14 @@ def _printed(*said, **more):
     ]
     head = printer.head(metadata, "2026-03-02T09:00:00Z")
     return head + "".join(printer.event(one, metadata) for one in events) + printer.pause() + printer.end()
+
+
+def _asked_twice():
+    """Return a page with a list of prompts."""
+    return _printed(
+        (ev.USER_MESSAGE, {"text": "Go"}), (ev.ASSISTANT_MESSAGE, {"text": "Done."}), (ev.USER_MESSAGE, {"text": "More"}),
+        (ev.ASSISTANT_MESSAGE, {"text": "Done, too."}),
+    )  # fmt: skip
 
 
 def _words(text):
@@ -190,12 +202,85 @@ def test_a_page_of_ones_own_is_a_note_as_a_whole():
     assert " ".join(note.text.split()) == shown
 
 
-@pytest.mark.parametrize(
-    "end", ["<script>walrus", "<a walrus", "<!-- walrus", "<" * 100_000, "<a " * 30_000, "<script <" * 30_000]
+@each(
+    ("body", "shown"),
+    [
+        ("<ul><li>okapi<li>zebra</ul>kiwi", "okapi\nzebra\nkiwi"),
+        ("<p>one<p>gecko<hr>ibis", "one\ngecko\nibis"),
+        ("<header>Zoo</header><main>lemur</main><footer>gnu", "Zoo\nlemur\ngnu"),
+        ("<table><tr><td>okapi<td>zebra</table>", "okapi\nzebra"),
+        ("<zoo-card>okapi</zoo-card><zoo-card>zebra", "okapi\nzebra"),
+        ("Zoo<P CLASS=x>one<BR/>gecko", "Zoo\none\ngecko"),
+        ("<dl><dt>okapi<dd>zebra</dl>", "okapi\nzebra"),
+        ("ze<b>b</b>r<span\n>a</span>s, <a href='x'>gnu</a>s", "zebras, gnus"),
+        ("<pre>one\n\n  two</pre>", "one\n  two"),
+    ],
 )
-def test_a_page_of_ones_own_may_end_anywhere(end):
+def test_words_of_a_page_of_ones_own_stay_apart(body, shown):
+    """As a browser shows them, whichever tags the page leaves out; words with emphasis in them stay whole."""
+    (note,) = page_passages(f"<!DOCTYPE html>\n<html><body>{body}</body></html>\n")
+    assert note.text == shown
+
+
+@each(
+    ("part", "shown"),
+    [
+        ("<!-- <style> of the draft -->", "of the draft"),
+        ("<!-- <script src='old.js'> -->", ""),
+        ("<!-- <p title=' -->gnu'>", "<p title=' gnu'>"),
+        ("<!-- <script>gnu</script> --!>", "gnu"),
+        ("<style-guide>ocelot</style-guide>", "ocelot"),
+        ('<a title="a <script> tag, <b>">x</a>', "x"),
+        ("<a title = 'a <style> tag' href=x>x</a>", "x"),
+        ("<textarea><script></textarea>", "<script>"),
+        ("<textarea>a &lt;b> <!-- c</textarea>", "a <b> <!-- c"),
+        ("<title>The <style> element</title>", "The <style> element"),
+        ("<script src='a>b.js'></script>", ""),
+        ("<script src='x.js' />gnu", "gnu"),
+        ("<SCRIPT>say('</p>', a < b)</Script >gnu", "gnu"),
+        ("<style>p:before{content:'</styles>'}</style>gnu", "gnu"),
+        ("<p>x < 3 and y<z, <me@zoo.example.com> wrote", "x < 3 and y<z, <me@zoo.example.com> wrote"),
+        ("<a title=don't>gnu</a> isn't", "gnu isn't"),
+        ('<p class="x"">gnu', "gnu"),
+    ],
+)
+def test_text_of_a_page_of_ones_own_is_found_whatever_is_before_it(part, shown):
+    """The name of a tag may stand in a comment, an attribute, a field or a longer name; only scripts and styles go."""
+    (note,) = page_passages(f"<!DOCTYPE html>\n<html><body>{part}\n<p>the last zebra</p></body></html>\n")
+    assert " ".join(note.text.split()) == f"{shown} the last zebra".strip()
+
+
+@each("above", ["", "<h1>About</h1>\n"])
+def test_a_page_of_ones_own_may_have_classes_of_katods(above):
+    """It is katod's by its head: nothing above a line about something is lost."""
+    page = f'<!DOCTYPE html>\n<html><body><h1>Me</h1><p>okapi</p>\n{above}<p class="about">zebra · 2026-03-02 (UTC)</p></html>'
+    (note,) = page_passages(page)
+    assert {"okapi", "zebra"} <= _words(note.text)
+    assert page_about(page).date == ""
+
+
+@each(
+    ("title", "said"),
+    [("<title>Zoo</title>", "Zoo"), ("<TITLE\nlang='en'>\n Zoo &amp; me\n</TITLE>", "Zoo & me"), ("", "")],
+)
+def test_a_page_of_ones_own_is_named_by_its_title(title, said):
+    """However it is written."""
+    assert page_about(f"<!doctype html>\n<head>{title}</head>\n").title == said
+
+
+HOSTILE = [
+    "<script>walrus", "<a walrus", "<!-- walrus", "<" * 100_000, "<a " * 30_000, "<script <" * 30_000,
+    "<script>" * 30_000 + "</script ", "<p>" * 30_000 + "\n", "<p>" + " " * 100_000, "<!--" * 30_000, '<a ="' * 30_000,
+    '<a " ="' * 30_000, "<a =\"'" * 30_000, "<a ='" + "<a x " * 30_000, "<textarea>" * 30_000, "<a " + "= " * 30_000,
+    "\n " * 100_000, "<title></tit" * 30_000, '<li><a href="#m1">' * 30_000,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("end", HOSTILE)
+@pytest.mark.parametrize("head", ["<!DOCTYPE html>\n", HEAD])
+def test_a_page_may_end_anywhere(head, end):
     """What stands before that is found, soon."""
-    (note,) = page_passages(f"<!DOCTYPE html>\n<p>pelican</p>\n{end}")
+    (note,) = page_passages(f"{head}<p>pelican</p>\n{end}")
     assert note.text.startswith("pelican")
 
 
@@ -220,3 +305,94 @@ def test_what_katod_prints_above_the_first_heading_of_a_page_is_no_note(case):
     """Nobody wrote into these pages."""
     pages = page_passages("".join(render_all(case.events(), "html", PLAIN)))
     assert not [passage for passage in pages if passage.speaker.startswith("Note")]
+
+
+@each(
+    "mine",
+    ["zebra", "<p>zebra</p>", "<h2>My view</h2><p>zebra</p>", "<!-- zebra -->", "<nav>zebra</nav>", "<p>3 < 4 zebra"],
+)
+@each(
+    "at",
+    [
+        "<!DOCTYPE",
+        "</head>",
+        "<main>",
+        "<h1>",
+        '<p class="about">',
+        "<nav>",
+        "<ol>",
+        "</nav>",
+        "</body>",
+        "</html>",
+        "",
+    ],
+)
+def test_what_a_person_writes_around_a_page_is_a_note(mine, at):
+    """Above the title, in the list of prompts and at the end; nothing of katod's counts as written by the person."""
+    page = _asked_twice()
+    assert "<b>Prompts</b>" in page
+    note = f"{mine}\n"
+    written = page.replace(at, f"{note}{at}", 1) if at else page + note
+    found = list(page_passages(written))
+    (own,) = [passage for passage in found if passage.speaker == "Note"]
+    assert own.text.split() == {"<h2>": ["My", "view", "zebra"], "<p>3": ["3", "<", "4", "zebra"]}.get(
+        mine[:4], ["zebra"]
+    )
+    assert [p for p in found if p != own] == list(page_passages(page))
+
+
+@each(
+    ("mine", "shown"),
+    [
+        ("<p>if x < 3 the zebra", "if x < 3 the zebra"),
+        ("<p>ask <me@zoo.example.com>, zebra", "ask <me@zoo.example.com>, zebra"),
+        ("<!-- zebra -->", "zebra"),
+        ("<ul><li>okapi<li>zebra</ul>", "okapi zebra"),
+        ('<a title="x > y">zebra</a>', "zebra"),
+    ],
+)
+def test_what_a_person_writes_into_a_message_of_a_page_is_found(mine, shown):
+    """With signs of a tag that are none."""
+    page = _asked_twice().replace("<p>Done.</p>", f"<p>Done.</p>\n{mine}")
+    assert [p.text.split() for p in page_passages(page)] == [
+        ["Go"], ["Done.", *shown.split()], ["More"], ["Done,", "too."],
+    ]  # fmt: skip
+
+
+def test_a_title_that_a_person_wrote_on_a_page_is_found():
+    """In place of katod's, which is not searched."""
+    found = list(page_passages(re.sub("<h1>[^<]*</h1>", "<h1>zebra</h1>", _asked_twice())))
+    assert [(p.speaker, p.text) for p in found[:2]] == [("Note", "zebra"), ("You", "Go")]
+
+
+def test_pages_that_katod_wrote_before_there_was_an_index_are_known():
+    """Their heads do not name katod; they begin as its pages do."""
+    page = _asked_twice()
+    old = re.sub(r'<meta name="(?:generator|date|agent|project)"[^>]*>\n', "", page)
+    assert "generator" not in old
+    assert list(page_passages(old)) == list(page_passages(page))
+    assert page_about(old) == page_about(page)
+
+
+ROWS = [
+    IndexRow("shop/a.html", "a wombat's <b>", "2026-03-02 09:00", "Claude Code", "shop", ("bug",), is_starred=True),
+    IndexRow("b.html", "an okapi", "2026-04-02"),
+    IndexRow("c.html", "c.html"),
+]
+
+
+@each("rows", [ROWS, ROWS[:1], ROWS[2:]])
+def test_an_index_of_pages_is_no_note(rows):
+    """Its titles are those of the pages; only what a person wrote there is found."""
+    page = index_page(rows, {rows[0].name: [IndexRow("s.html", "a gnu", "2026-03-03"), IndexRow("t.html", "another")]})
+    assert list(page_passages(page)) == []
+    for at in ("<main>", "<h1>", "<ul", "<li>", "</ul>", "</main>", "</html>"):
+        (note,) = page_passages(page.replace(at, f"<p>zebra</p>\n{at}", 1))
+        assert (note.speaker, note.text) == ("Note", "zebra")
+
+
+def test_a_transcript_that_is_called_like_an_index_is_none():
+    """Its head says more."""
+    page = _printed((ev.USER_MESSAGE, {"text": "Transcripts"}), title="Transcripts")
+    assert "<title>Transcripts</title>" in page
+    assert [p.text for p in page_passages(page)] == ["Transcripts"]

@@ -101,6 +101,43 @@ def test_one_of_several_words_is_enough(groups, found):
     assert "".join(str(lines.index(data[begin:end])) for begin, end in Query(groups).lines(data)) == found
 
 
+class _Counted(bytes):
+    """Bytes that count how often they are searched through to their end."""
+
+    def __new__(cls, data):
+        self = super().__new__(cls, data)
+        self.passes = 0
+        return self
+
+    def find(self, *given):
+        at = super().find(*given)
+        self.passes += at < 0
+        return at
+
+
+def test_hundreds_of_ids_that_begin_alike_are_looked_for_once():
+    """Their beginning is; each of them is found, and no other one, whether or not they are of one length."""
+    ids = [f"toolu_01{number:x}" for number in range(7, 900, 3)]
+    words = [*ids, "call_one", "call_two", "other"]
+    [probe] = probes_of([words], FoldingTable.of_words(words))
+    assert probe.length == len("other")
+    for sought in (ids[5], ids[-1], "call_two", "other"):
+        data = _Counted(b"toolu_02 call_none toolu_01! " + sought.encode())
+        assert probe.within(data)(0).at == data.rindex(b" ") + 1
+    data = _Counted(b"toolu_01! toolu_01 call_none " * 9)
+    assert probe.within(data)(0).at == -1
+    assert data.passes == 3
+
+
+@examples(50, 500)
+@given(st.lists(st.text("ab", min_size=1, max_size=7), min_size=1, max_size=9), st.text("ab \n", max_size=60))
+def test_any_of_several_words_is_found_where_the_first_is(words, text):
+    """As if each of them was looked for alone."""
+    [probe] = probes_of([words], FoldingTable.of_words(words))
+    alone = [at for word in words if (at := text.find(word)) >= 0]
+    assert probe.within(text.encode())(0).at == min(alone, default=-1)
+
+
 def test_what_is_looked_for_is_long_and_written_in_one_way():
     """Of a word, a run of plain ASCII, else one with letters beyond it; a pattern only for what has neither."""
     for word, length in (

@@ -1,16 +1,24 @@
 """Whole searches: order, limits, and what is found twice."""
 
 import os
+from datetime import UTC, datetime
+from pathlib import Path
 
+import orjson
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from katod.agents import AGENTS
 from katod.config import Settings
-from katod.discover.found import find_sessions
+from katod.discover.found import FoundSession, find_sessions
 from katod.discover.roots import find_roots
+from katod.model import Stat
 from katod.search.query import Query
 from katod.search.run import Search, Terms
-from katod.search.transcriptfiles import existing, transcripts_below
+from katod.search.since import since_seconds, until_seconds
+from katod.search.transcriptfiles import TranscriptFile, existing, transcripts_below
+from tests.examples import examples
 from tests.support.records import OpenCode, OpenCode2, says, user
 
 
@@ -315,3 +323,89 @@ def test_what_was_said_after_a_time_is_left_out(world):
     for minutes, found in ((10, 0), (11, 1), (16, 2), (41, 3), (46, 4)):
         matches = Search(Query(["needle"]), Terms(until=1_767_225_600 + 60 * minutes)).run(places)
         assert sum(match.total for match in matches) == found
+
+
+_RECORDED = Path(__file__).parents[2] / "fixtures/golden/claude/plain-turn.jsonl"
+_TIMES = st.one_of(
+    st.text(max_size=12),
+    st.sampled_from(["1772442000", "2026-02-30", "abcdefghij", "2026-W10-1", "0001-01-01", "9999-12-31", "2026-03-02"]),
+    st.from_regex("[0-9]{4}[-0-9W]{1,6}", fullmatch=True),
+)
+
+
+@examples(20, 300)
+@given(_TIMES, st.sampled_from(["", "Asia/Tokyo", "America/Los_Angeles"]))
+def test_no_time_of_a_record_ends_a_search(tmp_path_factory, said, zone):
+    """In a session or in a transcript of events: the other records, and this one, are found."""
+    folder = tmp_path_factory.mktemp("odd")
+    path = folder / "00000001-1111-4111-8111-111111111111.jsonl"
+    rows = [
+        {"type": "user", "uuid": f"u{at}", "sessionId": path.stem, "timestamp": time, "cwd": "/x", "version": "2.1.0",
+         "message": {"role": "user", "content": f"needle {at}"}}
+        for at, time in enumerate([said, "2026-03-02T09:00:00.000Z"])
+    ]  # fmt: skip
+    path.write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in rows))
+    identity = AGENTS["claude"].named(path)
+    session = FoundSession(identity.key)
+    session.files.append((str(path), identity, Stat(path.stat().st_size, 2 * 10**18, 0, 0)))
+    lines = folder / "recorded.jsonl"
+    events = [orjson.loads(line) for line in _RECORDED.read_bytes().splitlines()]
+    events[1]["time"] = said
+    lines.write_bytes(b"".join(orjson.dumps(event) + b"\n" for event in events))
+    transcript = TranscriptFile(lines, 2 * 10**18, lambda: lines.open("rb"))
+    for place, word, total in ((session, "needle", 2), (transcript, "forgets", 1)):
+        [match] = Search(Query([word]), Terms(zone=zone)).run([place])
+        assert match.total == total
+
+
+def _untimed(world, name="notes", text="needle"):
+    """Return the transcript of an agent that records no times, written on the first of August in Berlin."""
+    folder = world.home / "untimed"
+    folder.mkdir(exist_ok=True)
+    path = folder / f"{name}.md"
+    head = f"---\ntitle: n\ndate: 2026-08-01\nagent: cursor\nsession: {name}\ntags: [katod, cursor]\n---\n\n# n\n"
+    path.write_text(f"{head}\nCursor · 2026-08-01\n\n## You · {text}\n\n### Cursor\n\nthe {text}\n")
+    os.utime(path, (datetime(2026, 7, 31, 23, tzinfo=UTC).timestamp(),) * 2)
+    return folder
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("zone", ["Europe/Berlin", "America/Los_Angeles", "Pacific/Kiritimati"])
+def test_of_a_day_without_times_the_day_alone_is_known(world, zone):
+    """It is shown so, and is chosen as that day in every zone, also where it began after its file changed."""
+    folder, query = _untimed(world), Query(["needle"])
+    for since, until, found in (
+        (None, None, 2),
+        ("2026-08-01", "2026-08-01", 2),
+        ("2026-08-02", None, 0),
+        (None, "2026-07-31", 0),
+    ):
+        terms = Terms(since_seconds(since, zone), until_seconds(until, zone), zone=zone)
+        times = [hit.time for match in Search(query, terms).run(transcripts_below(folder)) for hit in match.hits]
+        assert times == ["2026-08-01"] * found, (since, until)
+
+
+def test_a_day_that_its_file_cannot_know_is_that_of_the_file(world):
+    """What is in a file is not newer than it."""
+    folder, query = _untimed(world), Query(["needle"])
+    path = folder / "notes.md"
+    path.write_text(path.read_text().replace("2026-08-01", "2036-08-01"))
+    os.utime(path, (datetime(2026, 7, 31, 23, tzinfo=UTC).timestamp(),) * 2)
+    for until, found in (("2026-07-30", 0), ("2026-08-01", 1)):
+        terms = Terms(until=until_seconds(until, "UTC"), zone="UTC")
+        assert len(Search(query, terms).run(transcripts_below(folder))) == found
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("is_newer", [True, False])
+def test_a_note_that_quotes_a_message_hides_nothing(world, is_newer):
+    """It is shown as the note that it is, and the message once, whichever of both files changed last."""
+    session = world.claude()
+    session.append(session.user("go"), session.says("the needle is there"))
+    path = world.home / "notes/a.md"
+    path.parent.mkdir()
+    world.cli("export", session.session, "-o", str(path))
+    path.write_text(path.read_text().replace("\n## You", "\nthe needle is there\n\n## You", 1))
+    os.utime(path, (session.path.stat().st_mtime + (100 if is_newer else -100),) * 2)
+    matches = Search(Query(["needle"])).run([*transcripts_below(path.parent), *_found()])
+    assert sorted(hit.speaker for match in matches for hit in match.hits) == ["Claude", "Note"]

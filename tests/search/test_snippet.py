@@ -74,7 +74,10 @@ def test_the_gist_does_not_depend_on_how_a_text_is_written():
         ("a &lt; needle_1", "a &amp;lt; needle\\_1"),
         ("a &lt; needle_1", "a &lt; needle_1"),
         ("a `&amp;lt;` needle", "a `&amp;lt;` needle"),
-        ("needle\nso", "<details>\n<summary>needle\nso\n\n</details>"),
+        ("a <summary>x</summary> needle", r"a \<summary>x\</summary> needle"),
+        ("a\n<details>\n<summary>x</summary>\nneedle", "a\n<details>\n<summary>x</summary>\nneedle"),
+        ("▸ Thinking\nneedle", "<details>\n<summary>▸ Thinking</summary>\n\nneedle"),
+        ("tests/\nneedle", " tests/</summary>\n\nneedle"),
     ],
 )
 def test_markup_makes_no_difference(said, written):

@@ -116,6 +116,7 @@ async def _client_returns(app):
         assert await client.missed(SESSION, last["id"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("returning", [_page_returns, _client_returns])
 def test_no_job_takes_longer_for_a_viewer_that_comes_back_to_a_longer_session(world, monkeypatch, returning):
     """What it has is looked up in the files, and read from there, while others have their turn."""

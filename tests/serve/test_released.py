@@ -4,6 +4,8 @@ import asyncio
 import gc
 from contextlib import contextmanager
 
+import pytest
+
 from katod.record.follow import Follower
 from tests.looping import each
 from tests.serve.serving import serving
@@ -41,6 +43,7 @@ async def opens_a_page(app, maker):
         await event()
 
 
+@pytest.mark.slow
 @each("look", [starts, reconnects, loses_its_place, opens_a_page])
 def test_a_viewer_that_left_keeps_nothing(world, look):
     """However many sessions were looked at, only the last one stays open for a while."""

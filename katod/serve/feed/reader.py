@@ -138,6 +138,11 @@ class MessageReader:
         """How often a file was no longer what was read of it."""
         return self._follower.restarts
 
+    @property
+    def can_mark(self) -> bool:
+        """Whether another feed can go on where it is, as long as nothing is shown."""
+        return self._follower.can_mark
+
     def mark(self) -> tuple[FollowPosition, bytes] | None:
         """Return from where another feed can go on as long as nothing is shown, None if none can."""
         mark = self._follower.mark()

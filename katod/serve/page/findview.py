@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 from katod.formats.stream.bridge import event_uuid
 from katod.formats.text.markup import NOTHING, Markup, escape, fill, join
 from katod.formats.text.when import When
+from katod.search.hittime import stamp
 from katod.search.run import Order, ShownHit
 from katod.serve.page.frame import closing, find_in, framed, moment, name_of, opening, recorded_mark, where
 from katod.serve.page.listfilter import ListChoices
@@ -134,7 +135,7 @@ def hit_rows(address: str, hits: Sequence[ShownHit], words: Sequence[str], when:
 
 
 def _hit(address: str, hit: ShownHit, words: Sequence[str], when: When) -> Markup:
-    speaker = join((escape(part) for part in (hit.speaker, when.stamp(hit.time, "")) if part), fill(" "))
+    speaker = join((escape(part) for part in (hit.speaker, stamp(hit.time, "", when)) if part), fill(" "))
     return fill(
         '<li><a href="{}{}"><span class="quiet">{}</span> {}</a></li>',
         escape(address), escape(f"#{event_uuid(hit.event)}" if hit.event else ""), speaker,

@@ -155,9 +155,12 @@ class SharedPlaces:
         self._places = list(places)
         self.problems: list[str] = []  # why some could not be searched
 
-    def steps(self, asked: SearchQuery) -> Iterator[list[tuple[ArchivedSession, Match]] | None]:
-        """Yield None while it goes on, and at last the sessions that have what is asked for, in its order."""
-        job, sessions = Search(asked.query, terms_of(asked)), {place: found for found, place in self._places}
+    def steps(self, asked: SearchQuery, zone: str) -> Iterator[list[tuple[ArchivedSession, Match]] | None]:
+        """Yield None while it goes on, and at last the sessions that have what is asked for, in its order.
+
+        Days are those of a time zone.
+        """
+        job, sessions = Search(asked.query, terms_of(asked, zone)), {place: found for found, place in self._places}
         for matches in job.steps(job.possible(place for _, place in self._places)):
             if matches is None:
                 yield None
@@ -191,7 +194,7 @@ class MachinePages:
         try:
             here = await self._hub.reading.run(lambda: {one.key for one in self._hub.index.all().values()})
             places = await self._hub.reading.run(lambda: self._shared.searched(here))
-            found = await self._hub.searching.last(places.steps(asked)) or []
+            found = await self._hub.searching.last(places.steps(asked, self._options.time_zone)) or []
             results = await self._hub.reading.run(
                 lambda: [SharedResult(self._shared.row(one), shown_hits(match), match.total) for one, match in found]
             )

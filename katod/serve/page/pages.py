@@ -88,7 +88,7 @@ class Pages:
         self._sessions = SessionList(hub.index, redact=options.redact, halted=partial(recording.halted, state))
         self._make_reader = partial(PageReader, options=options, log=hub.log)
         self._streams = Streams(hub, self._sessions, self._make_reader, partial(recording.outputs_of, state))
-        self._finder = SessionSearch(hub)
+        self._finder = SessionSearch(hub, options.time_zone)
         self._beginnings: asyncio.Task[None] | None = None
 
     def routes(self) -> list[Route]:

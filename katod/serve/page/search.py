@@ -36,16 +36,20 @@ class SearchOutcome(NamedTuple):
 
 
 class SessionSearch:
-    """Searches, and from the first search on indexes what is recorded. For the event loop."""
+    """Searches, and from the first search on indexes what is recorded. For the event loop.
 
-    def __init__(self, hub: Hub) -> None:
+    Days are those of a time zone, of the machine's without a name.
+    """
+
+    def __init__(self, hub: Hub, zone: str = "") -> None:
         self._hub = hub
+        self._zone = zone
         self._trigrams = TrigramIndex()
         self._indexing: asyncio.Task[None] | None = None
 
     async def find(self, asked: SearchQuery, wants: Callable[[SessionEntry], bool]) -> SearchOutcome:
         """Return the sessions that are wanted and have what is asked for, in its order. Raises LedgerError, Busy."""
-        job = Search(asked.query, terms_of(asked))
+        job = Search(asked.query, terms_of(asked, self._zone))
         entries = await self._hub.reading.last(self._wanted(wants)) or []
         narrowed = partial(self._trigrams.narrowed, asked.query.groups, entries)
         matches = await self._hub.searching.last(_steps(job, narrowed)) or []
@@ -54,7 +58,7 @@ class SessionSearch:
 
     async def find_in(self, query: Query, entry: SessionEntry) -> SearchOutcome:
         """Return the hits in one session, newest first. Raises Busy."""
-        job = Search(query, Terms(each=_EACH_OF_ONE, width=_WIDTH))
+        job = Search(query, Terms(each=_EACH_OF_ONE, width=_WIDTH, zone=self._zone))
         matches = await self._hub.searching.last(_steps(job, lambda: [entry])) or []
         return SearchOutcome(matches, problems_of(job))
 
@@ -89,9 +93,9 @@ def problems_of(job: Search) -> list[str]:
     return [f"{path}: {problem}" for path, problem in job.problems.items()]
 
 
-def terms_of(asked: SearchQuery) -> Terms:
-    """Return what hits have to be like, and how many are wanted."""
-    return Terms(order=asked.order, most=MOST_FOUND, each=_EACH, width=_WIDTH)
+def terms_of(asked: SearchQuery, zone: str) -> Terms:
+    """Return what hits have to be like, and how many are wanted; days are those of a time zone."""
+    return Terms(order=asked.order, most=MOST_FOUND, each=_EACH, width=_WIDTH, zone=zone)
 
 
 def shown_hits(match: Match) -> list[ShownHit]:

@@ -19,7 +19,7 @@ from katod.agents import AGENTS
 from katod.discover.live import Signature, signature
 from katod.formats.stream import bridge
 from katod.log import EventLog
-from katod.record.follow import Admission, Follower, FollowPosition
+from katod.record.follow import BEGINNING, Admission, Follower, FollowPosition
 from katod.serve.feed.reader import ALL, MessageReader, streamed
 from katod.serve.index.entry import SessionContent
 
@@ -183,7 +183,7 @@ class Outline:
         """Begin again unless all that has changed is that the only file may have grown."""
         files = self._content().files
         grows = len(files) == 1 and not AGENTS[files[0][1].key.agent].is_contained(files[0][0])
-        is_lined = grows and self._feed.mark() is not None
+        is_lined = grows and self._feed.can_mark
         now = () if is_lined else tuple((path, signature(path, identity)) for path, identity in files)
         if now != self._were and len(self):
             self._begin()
@@ -214,7 +214,7 @@ class Outline:
     def _before(self, number: int) -> _Marked:
         """Return from where a message can be read."""
         at = bisect_right(self._marks, number, key=lambda marked: marked.number)
-        return self._marks[at - 1] if at else _Marked(0, 0, FollowPosition(b"{}", ()), b"{}")
+        return self._marks[at - 1] if at else _Marked(0, 0, BEGINNING, b"{}")
 
     def _again(self, marked: _Marked, number: int) -> Iterator[Fields]:
         """Yield all messages after a mark; those before the one with this number are not to be shown."""

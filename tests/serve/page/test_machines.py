@@ -6,11 +6,14 @@ import pytest
 
 from katod.archive.manifest import MANIFEST
 from katod.errors import LedgerError
+from katod.formats.stream.bridge import session_uuid
+from katod.model import SessionKey
+from katod.search.run import Search
 from katod.serve.page import machines
 from tests.looping import each
 from tests.serve.test_app import run
 from tests.support.machines import Machine
-from tests.support.records import SESSION, Codex, says, user
+from tests.support.records import SESSION, Codex, CodexFlat, says, user
 
 SECRET = "sk-ant-api03-" + "Ab3dE5gH7jK9mN1p" * 5
 
@@ -113,6 +116,16 @@ def leads_to(desktop, address, words, **options):
     assert words in talk[talk.index(f'id="{message}"') :]
 
 
+def test_a_search_shows_the_day_alone_where_no_time_is_known(tmp_path, monkeypatch):
+    """It is the day that the transcript says, whatever the zone of the machine is."""
+    laptop, desktop = Machine("laptop", tmp_path), Machine("desktop", tmp_path, monkeypatch=monkeypatch)
+    CodexFlat(laptop).say(user("where is my kettle"), says("in the kitchen"))
+    laptop.share("markdown")
+    monkeypatch.setenv("TZ", "Pacific/Kiritimati")
+    [(_, text)] = pages(desktop, "/find?q=kettle")
+    assert re.findall("You ([-0-9: ]+)<", text) == ["2026-02-10"]
+
+
 def test_a_search_among_chosen_sessions_stays_here(laptop, desktop):
     """No choice of the list says anything of other machines."""
     [(_, chosen)] = pages(desktop, "/find?q=basket&days=7")
@@ -168,6 +181,19 @@ def test_a_session_that_is_not_shown_is_not_found(laptop, desktop):
     drop_events(laptop)
     [(_, text)] = pages(desktop, "/find?q=basket")
     assert not found(text)
+
+
+def test_days_of_a_search_are_those_of_the_settings(laptop, desktop, monkeypatch):
+    """Here and on other machines, in all sessions and in one."""
+    zones = []
+    own = Search.__init__
+    monkeypatch.setattr(
+        Search, "__init__", lambda self, query, terms, *more: zones.append(terms.zone) or own(self, query, terms, *more)
+    )
+    make = desktop.session(5)
+    make.say(user("where is my lantern"), says("nowhere"))
+    pages(desktop, "/find?q=lantern", f"/find?q=lantern&in={session_uuid(SessionKey('claude', make.session))}")
+    assert zones == ["Europe/Berlin"] * 3
 
 
 def test_a_search_says_what_it_could_not_read(laptop, desktop):
