@@ -23,10 +23,11 @@ from katod.cli.context import Context
 from katod.cli.ending import cleared_at_signals
 from katod.cli.formatchoice import require_page
 from katod.cli.printing import say
-from katod.cli.selection import recording_named, select_anywhere, select_recordings
+from katod.cli.selection import recording_named, select_anywhere, select_recordings, shown_with
 from katod.config import with_home
 from katod.discover.found import FoundSession
 from katod.errors import LedgerError, OutputReplaced, SelectionError
+from katod.formats.eventlines import MOST, begins_with_events
 from katod.formats.transcript.pullrequest import pull_request
 from katod.formats.transcript.turns import gathered
 from katod.formatspec import FORMATS, MARKDOWN, format_of, split_name
@@ -48,7 +49,6 @@ from katod.record.export import (
 from katod.record.policy import Policy
 from katod.record.ranges import recorded
 from katod.record.reading import opened
-from katod.shell import pasted
 from katod.store.rows import OutputRow
 
 
@@ -166,7 +166,7 @@ def require_events(found: ArchivedSession) -> None:
     """Raise SelectionError for a session of which there is only the text."""
     if not found.has_events:
         what = f"the machine {found.machine} exported only its text, as {found.path.name}"
-        raise SelectionError(what, path=str(found.key), hint=f"`katod show {pasted(str(found.key))}` shows it")
+        raise SelectionError(what, path=str(found.key), hint=f"`{shown_with(found)}` shows it")
 
 
 def _file(context: Context, path: Path) -> Replay:
@@ -207,9 +207,14 @@ def _agent(context: Context, path: Path) -> AgentSpec:
     raise SelectionError("not a session file that katod recognises", path=path, hint=hint)
 
 
+def is_read_as_events(path: Path) -> bool:
+    """Return whether a file is katod's own JSONL, or the session file of an agent."""
+    return _is_katod(path) or sniff(path) is not None
+
+
 def _is_katod(path: Path) -> bool:
     with path.open("rb") as file:
-        return b'"schema":"katod.event/' in file.readline(4096)[:64]
+        return b'"schema":"katod.event/' in file.readline(4096)[:64] or begins_with_events(path.name, file.read(MOST))
 
 
 def _recording(context: Context, recording: str) -> tuple[OutputRow, Iterator[str]]:

@@ -40,10 +40,13 @@ _THEMED: Final = Theme({"markdown.code": "cyan", "markdown.block_quote": "dim", 
 _HEADINGS: Final = {"h1": "bold underline", "h2": "bold green", "h3": "bold cyan"}
 
 
-def render(pieces: Iterable[str], width: int, query: Query | None = None) -> Iterator[str]:
+def render(
+    pieces: Iterable[str], width: int, query: Query | None = None, *, is_recording: bool = False
+) -> Iterator[str]:
     """Yield a transcript as a terminal shows it, for each part of the Markdown as soon as it is complete.
 
-    In a message with all words of a query, a mark stands before the part to look at.
+    In a message with all words of a query, a mark stands before the part to look at; a recording has messages whatever
+    became of its head.
     """
     screen = Screen(width)
     if query is None:
@@ -51,7 +54,7 @@ def render(pieces: Iterable[str], width: int, query: Query | None = None) -> Ite
             yield from screen.take(piece)
         yield from screen.flush()
         return
-    for message in messages(sections_of(pieces)):
+    for message in messages(sections_of(pieces, is_recording=is_recording)):
         place = place_in(message, query)
         for number, section in enumerate(message):
             shown = screen.shown(section.shown)

@@ -9,7 +9,7 @@ from katod.archive.parts import ArchivedSession
 from katod.cli.context import Context
 from katod.cli.parameters import SESSION
 from katod.cli.printing import say, say_as_it_is
-from katod.cli.selection import select_anywhere
+from katod.cli.selection import select_anywhere, shown_with
 from katod.discover.found import FoundSession
 from katod.errors import SelectionError
 from katod.shell import pasted, pasted_with_home
@@ -35,9 +35,8 @@ def resume(context: Context, session: str) -> None:
 def _is_elsewhere(found: ArchivedSession) -> SelectionError:
     """Return why a session cannot be resumed here, and what can be done instead."""
     what = f"its agent's files are on the machine {found.machine}: it can be resumed only there"
-    name = pasted(str(found.key))
-    brief = f"`katod handoff {name}` prints a brief with which another agent can go on here"
-    hint = brief if found.has_events else f"`katod show {name}` shows it"
+    brief = f"`katod handoff {pasted(str(found.key))}` prints a brief with which another agent can go on here"
+    hint = brief if found.has_events else f"`{shown_with(found)}` shows it"
     return SelectionError(what, path=str(found.key), hint=hint)
 
 

@@ -10,8 +10,9 @@ from typing import Final, NamedTuple
 from katod.agents import AGENTS
 from katod.archive.parts import ArchivedSession
 from katod.cli.context import Context
-from katod.cli.selection import latest_transcript, outputs_of, recording_named, select_anywhere
+from katod.cli.selection import latest_transcript, outputs_of, recording_named, select_anywhere, shown_with
 from katod.cli.shortids import short_ids
+from katod.config import with_home
 from katod.discover.found import FoundSession
 from katod.errors import LedgerError
 from katod.formats.redact.redactor import redact
@@ -28,6 +29,7 @@ from katod.store.rows import OutputRow, PersonalRow
 from katod.text import slug
 
 _PAGE: Final = ".html"
+_NO_SESSION: Final = SessionKey("", "")
 OWN: Final = "Title"  # the speaker of a hit in a person's own title or labels
 
 
@@ -76,9 +78,8 @@ class SearchScope:
 
     def everything(self, *, sessions: bool) -> Iterator[Searched]:
         """Yield all transcripts, each once, those of other machines among them, and all sessions if they are wanted."""
-        folder = Path(self._context.settings.output.directory).expanduser()
         seen: set[str] = set()
-        for transcript in (*existing(self._rows.values()), *transcripts_below(folder)):
+        for transcript in (*existing(self._rows.values()), *transcripts_below(self._folder)):
             real = os.path.realpath(transcript.path)
             if real not in seen:
                 seen.add(real)
@@ -90,11 +91,19 @@ class SearchScope:
         yield from self._shared(self._context.archived(self._found.keys(), others=not sessions))
 
     def within(self, what: str) -> Iterator[Searched]:
-        """Yield the transcript of a recording, or a session with its transcripts. Raises SelectionError."""
+        """Yield the transcript of a recording, a file in the output directory, or a session with its transcripts.
+
+        Raises SelectionError.
+        """
         row = recording_named(self._context, what)
         if row is not None:
             self._only = head_metadata(row).key
             yield from existing([row])
+            return
+        files = transcripts_below(self._folder) if with_home(what).is_relative_to(self._folder) else ()
+        if named := [one for one in files if one.path == with_home(what)]:
+            self._only = _NO_SESSION
+            yield from named
             return
         found = select_anywhere(self._context, what)
         self._only = found.key
@@ -104,6 +113,10 @@ class SearchScope:
         self._found = {found.key: found}
         yield from existing(outputs_of(self._context, found.key))
         yield found
+
+    @property
+    def _folder(self) -> Path:
+        return Path(self._context.settings.output.directory).expanduser()
 
     def _shared(self, archived: Iterable[ArchivedSession]) -> Iterator[TranscriptFile]:
         for found in archived:
@@ -205,7 +218,7 @@ def _archived(found: ArchivedSession, about: TranscriptHead) -> Described:
     """Return the displayed form of a session that another machine shares."""
     key, path, project = found.key, str(found.path), redact(found.cwd or about.project)
     title = about.title or _title_of(found) or found.path.stem
-    return Described(key.agent, str(key), title, project, f"katod show {pasted(str(key))}", path, found.machine)
+    return Described(key.agent, str(key), title, project, shown_with(found), path, found.machine)
 
 
 def _title_of(found: ArchivedSession) -> str:

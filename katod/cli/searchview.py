@@ -103,12 +103,17 @@ def _block(entry: list[tuple[Match, Described]], screen: HitLayout) -> Iterator[
 
 def _more(entry: list[tuple[Match, Described]], shown: int) -> Iterator[tuple[int, str]]:
     """Yield how many hits are not shown, and where: what is searched in a session is also in its transcripts."""
-    counts = [(match.total, described.open.split(" ", 2)[2]) for match, described in entry]
+    counts = [(match.total, _name(described)) for match, described in entry]
     total, sessions = sum(count for count, _ in counts), [isinstance(match.place, FoundSession) for match, _ in entry]
     if any(sessions):
         counts = [(total, counts[sessions.index(True)][1])]
     first, *others = counts
     yield from ((count, name) for count, name in [(first[0] - shown, first[1]), *others] if count > 0)
+
+
+def _name(described: Described) -> str:
+    """Return what is searched with `--in`: a session of another machine may be shown by its file."""
+    return pasted(described.session) if described.machine else described.open.split(" ", 2)[2]
 
 
 def _hit(hit: ShownHit, day: str, screen: HitLayout) -> Iterator[Line]:

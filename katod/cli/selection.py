@@ -18,6 +18,7 @@ from katod.cli.shortids import SHORTEST_ID
 from katod.config import rescue_path
 from katod.discover.found import FoundSession
 from katod.errors import LedgerError, NoSuchSession, NothingHere, SelectionError
+from katod.formatspec import FORMATS
 from katod.model import SessionKey
 from katod.record.reading import has_its_file, located
 from katod.rescue.names import saved_keys, transcript_of
@@ -362,7 +363,13 @@ def _elsewhere(context: Context, text: str) -> str:
         return ""
     if len(found) > 1:
         return f"{len(found)} sessions of other machines match: type more of the id"
-    return f"the machine {found[0].machine} has it: `katod show {pasted(str(found[0].key))}` reads it here"
+    return f"the machine {found[0].machine} has it: `{shown_with(found[0])}` reads it here"
+
+
+def shown_with(found: ArchivedSession) -> str:
+    """Return the command that shows a session of another machine: of a page, nothing is printed in a terminal."""
+    is_page = found.form == FORMATS["html"].name
+    return f"katod open {pasted(str(found.path))}" if is_page else f"katod show {pasted(str(found.key))}"
 
 
 def matching_keys(keys: Iterable[SessionKey], text: str) -> list[SessionKey]:

@@ -44,15 +44,17 @@ def show(ctx: click.Context, /, what: str, find: str | None, **content: Any) -> 
     from katod.cli.transcripts import transcript  # noqa: PLC0415 - loads all formats
 
     context: Context = ctx.obj
-    pieces = transcript(context, what).markdown(context, content)
+    chosen = transcript(context, what)
+    pieces, is_recording = chosen.markdown(context, content), chosen.row is not None
     query = Query.parse(split(find)) if find else None
     width = terminal_width()
     if width is None:
-        _print(pieces if query is None else _found(pieces, query))
+        _print(pieces if query is None else _found(pieces, query, is_recording=is_recording))
         return
     from katod.cli.rendering import render  # noqa: PLC0415 - loads the renderer
 
-    _page(render(pieces, width, query), has_colour=ctx.color is not False, at=MARK if query else "")
+    shown = render(pieces, width, query, is_recording=is_recording)
+    _page(shown, has_colour=ctx.color is not False, at=MARK if query else "")
 
 
 def _print(pieces: Iterable[str]) -> None:
@@ -60,10 +62,10 @@ def _print(pieces: Iterable[str]) -> None:
         click.echo(cleaned(piece), nl=False)
 
 
-def _found(pieces: Iterable[str], query: Query) -> Iterator[str]:
+def _found(pieces: Iterable[str], query: Query, *, is_recording: bool) -> Iterator[str]:
     """Yield the messages with all words. Raises KatodError if there are none."""
     is_found = False
-    for message in messages(sections_of(pieces)):
+    for message in messages(sections_of(pieces, is_recording=is_recording)):
         if place_in(message, query) is not None:
             is_found = True
             yield "".join(section.shown for section in message)

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple, TextIO
 
 from katod.archive.parts import ArchivedSession
 from katod.cli.context import Context
-from katod.cli.exporting import events_of, options_of, with_words
+from katod.cli.exporting import events_of, is_read_as_events, options_of, with_words
 from katod.cli.selection import latest_transcript, only_recording, recording_named, select_anywhere
 from katod.config import with_home
 from katod.errors import OutputUnreadable, SelectionError
@@ -19,6 +19,7 @@ from katod.store.rows import OutputRow
 
 _PIECE: Final = 64 * 1024  # characters
 MARKDOWN: Final = FORMATS["markdown"].suffix
+JSONL: Final = FORMATS["jsonl"].suffix
 # The content that was configured, which a transcript has.
 DEFAULT: Final[dict[str, Any]] = {"thinking": False, "tools": None, "redact": True}
 
@@ -40,7 +41,8 @@ class ReadTranscript(NamedTuple):
         if self.archived is not None and self.archived.form == FORMATS["markdown"].name:
             return iter([_text_of(self.archived, is_redacted=content["redact"])])
         own = self.own(content)
-        return self._read(own) if own and own.suffix == MARKDOWN else self.rendered(context, "markdown", content)[1]
+        is_text = own is not None and own.suffix in (MARKDOWN, "" if self.source else JSONL)
+        return self._read(own) if own and is_text else self.rendered(context, "markdown", content)[1]
 
     def own(self, content: dict[str, Any], *, web: bool = False) -> Path | None:
         """Return its file, if that is what is wanted; in the browser, only a page is."""
@@ -73,12 +75,19 @@ def transcript(context: Context, what: str, *, recorded: bool = False) -> ReadTr
     if row is not None:
         return _of_row(row)
     if what and (given := with_home(what)).exists():
-        return ReadTranscript("", given) if given.suffix in (MARKDOWN, FORMATS["html"].suffix) else ReadTranscript(what)
+        return ReadTranscript("", given) if _is_own(given) else ReadTranscript(what)
     found = select_anywhere(context, what)
     if isinstance(found, ArchivedSession):
         return ReadTranscript(str(found.key), archived=found)
     latest = latest_transcript(context, found.key) if recorded else None
     return _of_row(latest) if latest else ReadTranscript(str(found.key))
+
+
+def _is_own(given: Path) -> bool:
+    """Return whether a file is shown as it is: also one in JSONL of a person's own, which has no events."""
+    if given.suffix == JSONL:
+        return given.is_file() and not is_read_as_events(given)
+    return given.suffix in (MARKDOWN, FORMATS["html"].suffix)
 
 
 def _text_of(archived: ArchivedSession, *, is_redacted: bool) -> str:
@@ -111,5 +120,5 @@ def _of_row(row: OutputRow) -> ReadTranscript:
             raise
         hint = f"`katod export --recording {row.id}` prints it again"
         raise SelectionError("no longer exists, or cannot be read", path=row.path, hint=hint) from error
-    is_lines = row.path.suffix == FORMATS["jsonl"].suffix
+    is_lines = row.path.suffix == JSONL
     return ReadTranscript(str(row.path if is_lines else row.id), row.path, row)

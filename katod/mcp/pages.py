@@ -47,7 +47,7 @@ def page_of(pieces: Iterable[str], begin: int = 0, query: Query | None = None) -
     In a message, it begins where the words are, as far as one section says it.
     """
     taken, size, first, under = list[str](), 0, begin, ""
-    rest = (one for one in _numbered(sections_of(pieces, _SECTION)) if one.number >= begin)
+    rest = (one for one in _numbered(sections_of(pieces, _SECTION, is_recording=True)) if one.number >= begin)
     for number, section, heading in rest if query is None else _found(rest, begin, query):
         if not section.shown:
             return Page("", begin, number)

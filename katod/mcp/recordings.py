@@ -23,6 +23,7 @@ from katod.record.export import Stretch, read_katod, render_all, replay
 from katod.record.ranges import head_metadata, recorded
 from katod.record.reading import located, opened, opened_text
 from katod.search.query import Query
+from katod.search.shared import printed_place
 from katod.search.transcriptfiles import TranscriptFile, existing
 from katod.store.ledger import Ledger
 from katod.store.rows import OutputRow, PersonalRow, SourceRow
@@ -144,9 +145,12 @@ class RecordedSession(NamedTuple):
         """Whether the words in it can be found: not in forms for machines."""
         return FORMATS[self.row.format].in_chat
 
-    def place(self, _query: Query) -> TranscriptFile | None:
-        """Return its transcript, if words can be found in it."""
-        return next(existing([self.row]), None) if self.is_searched else None
+    def place(self, query: Query) -> TranscriptFile | None:
+        """Return its transcript, if words can be found in it; of one in JSONL, what `text` prints of it."""
+        found = next(existing([self.row]), None) if self.is_searched else None
+        if found is None or self.row.format != FORMATS["jsonl"].name:
+            return found
+        return printed_place(found, query, self.text)
 
     def text(self) -> Iterator[str]:
         """Yield its transcript as Markdown, without secrets, piece by piece. Raises KatodError."""

@@ -1,6 +1,7 @@
 """Whole sessions read from the beginning: exports, recordings rendered again, states after an upgrade."""
 
 import os
+from codecs import BOM_UTF8
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
@@ -295,9 +296,13 @@ def pictures_again(names: Collection[str], stretch: Stretch, log: EventLog) -> I
 
 
 def read_katod(lines: Iterable[bytes], path: Path) -> Iterator[tuple[Event, SessionMetadata]]:
-    """Yield the events of a katod JSONL file, without notes. Raises SourceError for a line that is neither."""
+    """Yield the events of a katod JSONL file, without notes. Raises SourceError for a line that is neither.
+
+    An editor may have put a byte order mark before the first one.
+    """
     metadata: SessionMetadata | None = None
-    for number, line in enumerate(lines, 1):
+    for number, read in enumerate(lines, 1):
+        line = read.removeprefix(BOM_UTF8) if number == 1 else read
         if is_note(line):
             continue
         try:

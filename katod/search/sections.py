@@ -6,19 +6,18 @@ then closed, and opened again in the next section. A line that is too long is sh
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from typing import Final, NamedTuple
 
 from katod.formats.text.mdblocks import PrintedBlocks
 from katod.search.folding import fold
+from katod.search.heads import end_of_front_matter, head_of, is_begun, is_speaker
+from katod.search.markup import plain
 from katod.search.query import Query
-from katod.search.transcripts import plain
 
 _LONG: Final = 8 * 1024  # characters
 _VERY_LONG: Final = 32 * 1024
 _LONGEST_LINE: Final = 8 * 1024
-_MATTER: Final = "---\n"
-_MATTER_END: Final = re.compile(r"\n---[ \t]*\n")
-_MOST_MATTER: Final = 8 * 1024  # characters
 SPEAKERS: Final = ("## ", "### ")  # no heading of a message has so few signs
 _HEADING: Final = re.compile(r"#{1,6}[ \t]")
 _FENCE: Final = re.compile(r" {0,3}(?:`{3,}(?=[^`\n]*$)|~{3,})")
@@ -35,7 +34,8 @@ MARK: Final = "▶"
 class Section(NamedTuple):
     """A section as it is shown, and as it is written: without what was added where text was cut.
 
-    It may begin with the heading of a message. A line of a message that reads like one is shown with a backslash.
+    It may begin with the heading of a message, in a file of a person's own with one of theirs. A line of a message that
+    reads like one is shown with a backslash.
     """
 
     shown: str
@@ -78,10 +78,14 @@ class _Followed:
 
 
 class Sections:
-    """Cuts text that arrives in pieces of any size; a section of more than `most` characters ends with its line."""
+    """Cuts text that arrives in pieces of any size; a section of more than `most` characters ends with its line.
 
-    def __init__(self, most: int = _VERY_LONG) -> None:
+    In a transcript, only the headings with a speaker are those of messages.
+    """
+
+    def __init__(self, most: int = _VERY_LONG, *, is_transcript: bool = False) -> None:
         self._most = most
+        self._is_transcript = is_transcript
         self._rest = ""
         self._lines: list[str] = []
         self._written: list[str] = []
@@ -142,7 +146,8 @@ class Sections:
         """Cut before a heading: no block goes on behind it, and behind one with a speaker nothing of a message."""
         yield from self._cut()
         if line.startswith(SPEAKERS):
-            self._message, self._is_heading = _Followed(), True
+            self._message = _Followed()
+            self._is_heading = is_speaker(line) or not self._is_transcript
 
     def _cut(self, fence: _Fence | None = None) -> Iterator[Section]:
         """Yield the lines so far; code that goes on behind them is closed, and opened again."""
@@ -189,10 +194,20 @@ def place_in(message: Iterable[Section], query: Query, seen: Callable[[str], str
     return next((number for number, one in enumerate(written) if query.longest_in(fold(plain(seen(one))))), 0)
 
 
-def sections_of(pieces: Iterable[str], most: int = _VERY_LONG) -> Iterator[Section]:
-    """Yield the sections of a transcript, without its front matter, each of hardly more than `most` characters."""
-    sections = Sections(most)
-    for piece in without_front_matter(pieces):
+def sections_of(pieces: Iterable[str], most: int = _VERY_LONG, *, is_recording: bool = False) -> Iterator[Section]:
+    """Yield the sections of a transcript, without its front matter, each of hardly more than `most` characters.
+
+    All of a file of a person's own is in them, unless it is known to be a recording: then it is a transcript.
+    """
+    begin, rest = "", iter(pieces)
+    for piece in rest:
+        begin += piece
+        if is_begun(begin):
+            break
+    head, pieces = head_of(begin, is_recording=is_recording), chain([begin], rest)
+    sections = Sections(most, is_transcript=head is not None)
+    has_front = head is not None and not head.above  # else something there is a person's
+    for piece in without_front_matter(pieces) if has_front else pieces:
         yield from sections.take(piece)
     yield from sections.flush()
 
@@ -202,17 +217,8 @@ def without_front_matter(pieces: Iterable[str]) -> Iterator[str]:
     text, rest = "", iter(pieces)
     for piece in rest:
         text += piece
-        if (begin := _after_matter(text)) is not None:
+        if (begin := end_of_front_matter(text)) is not None:
             text = text[begin:]
             break
     yield text
     yield from rest
-
-
-def _after_matter(text: str) -> int | None:
-    """Return where the text after the front matter begins, None if more of it has to be seen."""
-    if not text.startswith(_MATTER):
-        return None if _MATTER.startswith(text) else 0
-    if found := _MATTER_END.search(text, len(_MATTER) - 1, _MOST_MATTER):
-        return found.end()
-    return 0 if len(text) > _MOST_MATTER else None

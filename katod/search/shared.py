@@ -1,6 +1,6 @@
 """What is searched of the sessions that other machines share: all of them, or only what was recorded there."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from functools import partial
 from io import BufferedReader
@@ -14,24 +14,28 @@ from katod.errors import KatodError
 from katod.formatspec import MARKDOWN
 from katod.model import Options
 from katod.record.export import render_all
-from katod.search.outputs import search_transcript
+from katod.search.outputs import may_have_all
 from katod.search.query import Query
 from katod.search.transcriptfiles import TranscriptFile
 from katod.search.transcripts import jsonl_event
 
 
 def recorded_place(found: ArchivedSession, query: Query) -> TranscriptFile | None:
-    """Return what was recorded of a session that has events, as a file; None if no event of the session has all words.
+    """Return what was recorded of a session that has events, as a file; None if its events lack one of the words.
 
-    It is printed as `recorded_text` does. Words of several events that stand under one heading there are not found.
+    It is printed as `recorded_text` does.
     """
     events = TranscriptFile(found.events_path, found.changed_ns, found.open_events)
+    return printed_place(events, query, partial(recorded_text, found))
+
+
+def printed_place(events: TranscriptFile, query: Query, text: Callable[[], Iterator[str]]) -> TranscriptFile | None:
+    """Return the text that is printed of a file of events as a file; None if the file lacks one of the words."""
     try:
-        _, hits = search_transcript(events, query)
-        has_hits = any(True for _ in hits)
+        may_match = may_have_all(events, query)
     except KatodError:
-        has_hits = True  # the search says why it cannot be read
-    return events._replace(open=partial(_printed, found)) if has_hits else None
+        may_match = True  # the search says why it cannot be read
+    return events._replace(open=partial(_printed, text)) if may_match else None
 
 
 def said_place(found: ArchivedSession) -> TranscriptFile:
@@ -52,8 +56,8 @@ def recorded_text(found: ArchivedSession) -> Iterator[str]:
     return render_all(recorded_events(found), MARKDOWN, options)
 
 
-def _printed(found: ArchivedSession) -> BufferedReader:
-    return _file_of(piece.encode("utf-8", "replace") for piece in recorded_text(found))
+def _printed(text: Callable[[], Iterator[str]]) -> BufferedReader:
+    return _file_of(piece.encode("utf-8", "replace") for piece in text())
 
 
 def _said(found: ArchivedSession) -> BufferedReader:

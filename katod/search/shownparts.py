@@ -14,8 +14,8 @@ from katod.formatspec import MARKDOWN, open_format
 from katod.metadata import SessionMetadata
 from katod.model import Options
 from katod.search.hits import ShowView
+from katod.search.markup import plain
 from katod.search.query import Query
-from katod.search.transcripts import plain
 
 _FULL: Final = "full"
 

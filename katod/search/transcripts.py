@@ -12,30 +12,20 @@ head names no agent and no session is a person's, whatever it looks like, unless
 import re
 from collections.abc import Iterable, Iterator
 from html import unescape
-from itertools import chain, groupby, pairwise, takewhile
+from itertools import chain, groupby, pairwise
 from typing import Final
 
 import orjson
 
 from katod import events as ev
-from katod.agents import AGENTS
 from katod.events import Event
 from katod.formats.eventlines import is_event
 from katod.formats.text.mdblocks import PrintedBlocks
 from katod.formats.text.ownlines import SIGN
-from katod.search.hits import TranscriptHead
+from katod.search.heads import AGENT, PERSON, head_of
 from katod.search.passages import NOTE, OWN_NOTE, Heading, Passage, SpokenPart, named, passages
 from katod.search.printed import NOTED, OWN_LINE, own_line
-from katod.text import slug
 
-_FIELD: Final = re.compile(r"^(title|date|agent|project|session|subagent): (.*)$", re.MULTILINE)
-_WHEN: Final = re.compile(
-    r" · \d{4}-\d\d-\d\d \d\d:\d\d \(([A-Za-z][A-Za-z0-9_+-]*(?:/[A-Za-z0-9_+-]+)*)\)$", re.MULTILINE
-)
-_STAMPED: Final = r"(?: · ((?:\d{4}-\d\d-\d\d )?\d\d:\d\d))?"
-_LABELS: Final = "|".join(sorted({re.escape(spec.label) for spec in AGENTS.values()}))
-_PERSON: Final = re.compile(rf"## (You){_STAMPED}(?: · |$)", re.MULTILINE)
-_AGENT: Final = re.compile(rf"### ({_LABELS})(?: · [^·\n]+)??{_STAMPED}$", re.MULTILINE)
 # What a message has in a fold: what was pasted, and the rest of a long one.
 _IN_PROMPT: Final = r"(?:Pasted: )?[\d,]+ lines?(?: more)?</summary>"
 _FOLD: Final = rf"<details>\n<summary>{SIGN} (?!{_IN_PROMPT}$)"
@@ -55,51 +45,7 @@ _ITEM: Final = f"- {SIGN}"
 _AFTER_ITEMS: Final = re.compile(rf"\n+(?!{_ITEM}|[ \t\n])")
 _BETWEEN: Final = re.compile(rf"<details>\n<summary>{SIGN} <b>([^<>\n]+)</b> ·")
 _NAMED: Final = re.compile(rf"- {SIGN} \*\*(.+?)\*\*|<details>\n<summary>{SIGN} (?:<b>(.+?)</b>|(Thinking)</summary>)")
-_ESCAPE: Final = re.compile(r"\\([!-/:-@\[-`{-~])")
-_TAG: Final = re.compile(r"(?<!\\)</?[a-z][^<>\n]*>")
-_HEAD: Final = 4096  # characters
-_TITLE: Final = re.compile(r"\s*# [^\n]*\n")
-_FRONT: Final = "---\n"
-_FRONT_END: Final = "\n---\n"
 _HEADINGS: Final = ("## ", "### ")
-
-
-def about(text: str) -> TranscriptHead:
-    """Return the head of a Markdown transcript, empty if it has none of katod's."""
-    end = text.find(_FRONT_END, 0, _HEAD) if text.startswith(_FRONT) else -1
-    if end < 0:
-        return TranscriptHead()
-    fields = {name: _value(written.strip()) for name, written in _FIELD.findall(text, 0, end)}
-    return TranscriptHead(**fields, zone=_zone(text[end:_HEAD], fields.get("agent", "")))
-
-
-def _zone(head: str, agent: str) -> str:
-    """Return the time zone in the line about a transcript, of what stands between its front matter and its messages.
-
-    A person may have written above that line; the title may have any words.
-    """
-    head = head.removeprefix(_FRONT_END)
-    head = head[title.end() :] if (title := _TITLE.match(head)) else head
-    lines = takewhile(lambda line: not line.startswith(_HEADINGS), head.split("\n"))
-    found = (_WHEN.search(line) for line in lines if slug(line).startswith(agent))
-    return next((zone[1] for zone in found if zone), "")
-
-
-def _value(written: str) -> str:
-    """Return a value of front matter: katod's are quoted as in JSON, and a person may quote in another way."""
-    if len(written) > 1 and written[0] == written[-1] == "'":
-        return written[1:-1].replace("''", "'")
-    if len(written) < 2 or not written[0] == written[-1] == '"':
-        return written
-    try:
-        return str(orjson.loads(written)) if "\\" in written else written[1:-1]
-    except orjson.JSONDecodeError:
-        return written[1:-1]
-
-
-def plain(text: str) -> str:
-    """Return the text that Markdown of katod's shows: without its escapes and tags."""
-    return unescape(_ESCAPE.sub(r"\1", _TAG.sub("", text)))
 
 
 def markdown_passages(pieces: Iterable[str], *, is_recording: bool = False) -> Iterator[Passage]:
@@ -110,31 +56,12 @@ def markdown_passages(pieces: Iterable[str], *, is_recording: bool = False) -> I
     """
     rest = iter(pieces)
     first = next(rest, "")
-    head = about(first)
-    if is_recording or (head.agent and head.session):
-        texts = _between_passages(chain([_below_head(first, head.agent)], rest))
-        yield from passages(_read(texts, Heading(day=head.date)), head.zone)
+    head = head_of(first, is_recording=is_recording)
+    if head is not None:
+        texts = chain([head.above], _between_passages(chain([head.below], rest)))
+        yield from passages(_read(texts, Heading(day=head.about.date)), head.about.zone)
     else:
         yield from passages(_notes(_between_passages(chain([first], rest))), "")
-
-
-def _below_head(text: str, agent: str) -> str:
-    """Return the beginning of a transcript without its front matter, its title and the line about it."""
-    end = text.find(_FRONT_END, 0, _HEAD) if text.startswith(_FRONT) else -1
-    if end < 0:
-        return text
-    text = text[end + len(_FRONT_END) :]
-    text = text[title.end() :] if (title := _TITLE.match(text)) else text
-    line, _, rest = text.lstrip("\n").partition("\n")
-    return rest if _is_about(line, agent) else text
-
-
-def _is_about(line: str, agent: str) -> bool:
-    """Return whether a line is the one below the title: it begins with the agent's product and its version."""
-    product = line.split(" · ", 1)[0]
-    versions = product.split()[agent.count("-") + 1 :]
-    is_named = bool(agent) and slug(product).startswith(agent)
-    return is_named and (_WHEN.search(line) is not None or all(re.search(r"\d", word) for word in versions))
 
 
 def _notes(texts: Iterable[str]) -> Iterator[SpokenPart]:
@@ -170,7 +97,7 @@ def _read(texts: Iterable[str], heading: Heading) -> Iterator[SpokenPart]:
             piece = text[begin:end].removeprefix(_END).strip("\n")
             if f"<summary>{SIGN} " in piece:
                 piece = _PROMPT_FOLD.sub(r"\n\2\n", piece).rstrip("\n")
-            if found := _PERSON.match(piece) or _AGENT.match(piece):
+            if found := PERSON.match(piece) or AGENT.match(piece):
                 heading, words = _headed(heading, found, piece)
                 yield SpokenPart(heading, heading.speaker, words)
             elif between := _BETWEEN.match(piece):
@@ -186,7 +113,7 @@ def _headed(before: Heading, found: re.Match[str], piece: str) -> tuple[Heading,
     no time, and says a prompt that reads like one.
     """
     words, stamp = _without_heading(piece, found.end()), found[2] or ""
-    is_prompt = found.re is _PERSON and not words
+    is_prompt = found.re is PERSON and not words
     return before.following(found[1], "" if is_prompt else stamp), stamp if is_prompt else words
 
 

@@ -1,5 +1,6 @@
 """What other machines share is read by all commands that look for what was said, and is never changed."""
 
+import shlex
 import shutil
 from pathlib import Path
 
@@ -77,6 +78,18 @@ def test_of_transcripts_alone_the_text_is_shown_and_the_rest_is_refused_with_a_r
     assert "lantern" in desktop.cli("search", "lantern", "--json")
     assert "exported only its text" in errors(desktop, "handoff")
     assert f"`katod show {KEY}`" in errors(desktop, "resume")
+
+
+def test_a_page_of_another_machine_is_opened(laptop, desktop):
+    """That is the command below a hit, and what is said where only events can be read."""
+    laptop.share("html")
+    [hit] = [orjson.loads(line) for line in desktop.cli("search", "lantern", "--json").splitlines()]
+    assert (hit["session"], hit["open"]) == (KEY, f"katod open {hit['path']}")
+    assert "the lantern of the shop" in Path(hit["path"]).read_text()
+    for command in ("show", "resume", "handoff"):
+        assert f"`{hit['open']}`" in errors(desktop, command)
+    desktop.variables["BROWSER"] = "cat"
+    assert b"the lantern of the shop" in desktop.katod(*shlex.split(hit["open"])[1:]).stdout
 
 
 def test_a_command_for_sessions_of_this_machine_says_where_the_session_is(laptop, desktop):

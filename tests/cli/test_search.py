@@ -1,7 +1,9 @@
 """`katod search`: what is printed, and which options choose what."""
 
 import os
+import re
 import shlex
+import shutil
 from datetime import datetime, timedelta
 
 import orjson
@@ -9,6 +11,7 @@ import pytest
 
 from katod.cli import search
 from katod.search import since as moments
+from tests.search.edits import ADDED, ADDITIONS, HEADS
 from tests.support.records import Claude, Codex, user
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6" * 3
@@ -428,3 +431,91 @@ def test_a_page_belongs_to_its_session(world):
     for arguments in (["needle"], ["--all", "needle"]):
         [row] = world.cli("search", "--json", *arguments).splitlines()
         assert orjson.loads(row)["session"] == "claude:6f1c2c1e-8a53-4c3e-9b5e-0a1d5f8f2c11"
+
+
+OWN = {
+    "front.md": "---\ntags: [zebra]\naliases: [Release plan]\n---\n\n# Plan\n", "rule.md": "---\n\na zebra\n\n---\n\nb\n",
+    "own.jsonl": '{"a": "a zebra"}\n', "bom.md": "\ufeff---\ntags: zebra\n---\n", "crlf.md": "a\r\n\r\n## x\r\nzebra\r\n",
+    "fake.md": '---\nagent: claude-code\nsession: "x"\n---\n\n# zebra\n', "sections.md": "# a\n\n## zebra\n\n### Claude · 10:00\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_the_command_finds_what_was_found_in_a_file_of_ones_own(world, name):
+    """Its front matter, too, and in any form that is searched."""
+    world.out.mkdir(parents=True, exist_ok=True)
+    (world.out / name).write_bytes(OWN[name].encode())
+    *_, speaker, _, command = world.cli("search", "zebra").strip().split("\t")
+    assert (speaker, command) == ("Note", f"katod show {world.out / name} --find zebra")
+    assert "zebra" in world.cli(*shlex.split(command)[1:])
+
+
+@pytest.mark.parametrize("way", [*sorted(HEADS), *sorted(ADDITIONS)])
+def test_the_command_finds_what_was_found_in_an_edited_recording(talked, way):
+    """Wherever a person wrote into it, and whatever became of its head; times and speakers stay."""
+    [path] = talked.files()
+    path.write_text((HEADS | ADDITIONS)[way](path.read_text()))
+    for words, who in (
+        (["basket", "kept"], "You"),
+        (["cart.ts"], "Claude"),
+        *([(ADDED.split(), "")] * (way in ADDITIONS)),
+    ):
+        time, session, speaker, _, command = talked.cli("search", *words).strip("\n").split("\t")
+        assert session.startswith("claude:6f1c2c1e")
+        assert (not who) or (speaker == who and time.startswith("2026-02-10T23:3"))
+        shown = talked.cli(*shlex.split(command)[1:])
+        assert all(word in shown for word in words)
+
+
+def test_the_command_shows_a_recording_in_jsonl_with_lines_of_ones_own(world):
+    """A line of a person's is found, and shown by no view; the events around it are, below a note at the top, too."""
+    world.configure(format="jsonl")
+    make = Claude()
+    world.claude().append(make.user("::start here\nthe ibis"), make.says("a heron"))
+    world.once()
+    [path] = world.files()
+    path.write_text(f"my zebra\n{path.read_text()}my lemur\n")
+    for where in ("known", "unknown"):
+        for word in ("zebra", "lemur"):
+            *_, speaker, words, command = world.cli("search", word).strip().split("\t")
+            assert (speaker, words, "--find" in command) == ("Note", f"my {word}", False)
+            assert "the ibis" in world.cli(*shlex.split(command)[1:])
+        *_, speaker, _, command = world.cli("search", "heron").strip().split("\t")
+        assert (speaker, "--find heron" in command) == ("Claude", True)
+        shown = world.cli(*shlex.split(command)[1:])
+        assert "a heron" in shown
+        assert "katod.event" not in shown
+        if where == "known":
+            path.rename(path.with_name("other.jsonl"))
+            shutil.rmtree(world.state)
+
+
+@pytest.mark.parametrize("edited", [lambda text: f"\ufeff{text}", lambda text: text.replace("\n", "\r\n")])
+def test_the_command_shows_a_recording_in_jsonl_that_an_editor_saved(world, edited):
+    """With a byte order mark, or other line ends."""
+    world.configure(format="jsonl")
+    make = Claude()
+    world.claude().append(make.user("::start here\nthe ibis"), make.says("a heron"))
+    world.once()
+    [path] = world.files()
+    path.write_bytes(edited(path.read_text()).encode())
+    *_, speaker, _, command = world.cli("search", "heron").strip().split("\t")
+    assert (speaker, "--find heron" in command) == ("Claude", True)
+    assert "a heron" in world.cli(*shlex.split(command)[1:])
+
+
+def test_all_matches_of_a_file_of_ones_own_are_shown(talked, monkeypatch):
+    """A block shows some, and says which command shows all: those of no other file."""
+    for name in ("notes.md", "more.md"):
+        (talked.out / name).write_text("".join(f"## Zebra {number}\n\nThe basket.\n\n" for number in range(5)))
+    with monkeypatch.context() as patch:
+        patch.setattr(search, "terminal_width", lambda: 100)
+        lines = [line for line in talked.cli("search", "zebra").splitlines() if "--in" in line]
+    commands = [re.search("`katod (search .*) …`", line)[1] for line in lines]
+    assert sorted(map(shlex.split, commands)) == [
+        ["search", "--in", str(talked.out / name)] for name in ("more.md", "notes.md")
+    ]
+    for command in commands:
+        found = talked.cli(*shlex.split(command), "zebra").splitlines()
+        assert len(found) == 5
+        assert all(shlex.split(command)[-1] in line for line in found)

@@ -126,6 +126,29 @@ def test_recordings_that_have_secrets_in_them_are_given_without(world, format_na
 
 
 @pytest.mark.parametrize("format_name", ["markdown", "jsonl"])
+@pytest.mark.parametrize("tools", ["summary", "full"])
+def test_what_is_found_is_read_at_that_place(world, format_name, tools):
+    """In each form of a recording alike, with the same times."""
+    world.configure(format=format_name, tools=tools)
+    make = Claude()
+    ran, returned = make.runs("c1", "cat ibis"), make.result("c1", "a toucan")
+    world.claude().append(make.user("::start\nthe heron"), make.says("a crane"), ran, returned, make.says("a stork"))
+    world.once()
+    library, heard = Library(world.state), {}
+    for query in ("heron", "crane", "ibis", "stork", "toucan", "flamingo"):
+        found = search_sessions(library, query=query).facts["found"]
+        heard[query] = [(hit["speaker"], hit["time"]) for one in found for hit in one["hits"]]
+        if found:
+            assert query in read_session(library, session=ID, find=query).text
+        else:
+            assert "no part has all of these words" in error(read_session, library, session=ID, find=query)
+    assert [query for query, hits in heard.items() if not hits] == (["toucan"] if tools == "summary" else []) + [
+        "flamingo"
+    ]
+    assert all(time.endswith("+01:00") and time[17:19] == "00" for hits in heard.values() for _, time in hits)
+
+
+@pytest.mark.parametrize("format_name", ["markdown", "jsonl"])
 def test_a_secret_that_is_longer_than_a_part_is_removed(world, format_name):
     """It is found in the event, not only in the parts that it is cut into."""
     key = "".join(f"{number:04d}{'kE7' * 20}\n" for number in range(400))

@@ -112,12 +112,61 @@ def test_escaped_words_are_found_as_they_are_shown(tmp_path):
         assert len(_hits(path, word)) == 1
 
 
-def test_other_files_are_notes_or_have_no_hits(tmp_path):
-    """Text without speakers is a note of the person's; a JSONL file of somebody else is left alone."""
-    (tmp_path / "a.md").write_text("# Needle\n\nneedle\n")
-    (tmp_path / "b.jsonl").write_text('{"schema":"katod.event/1"}\n{"needle": 1}\n')
-    notes = [("Note", "# Needle\n\nneedle")]
-    assert [_hits(tmp_path / name, "needle") for name in ("a.md", "b.jsonl")] == [notes, []]
+def test_other_files_are_notes(tmp_path):
+    """Text without speakers is a note of the person's, also in JSONL without events."""
+    for name, text in (("a.md", "# Needle\n\nneedle\n"), ("b.jsonl", '{"needle": 1}\n')):
+        (tmp_path / name).write_text(text)
+        assert _hits(tmp_path / name, "needle") == [("Note", text.strip())]
+
+
+LINES = (GOLDEN / "plain-turn.jsonl").read_bytes().splitlines(keepends=True)
+SAID = [("Claude", "Then I store ids and quantities only, and ask for the prices again.")]
+
+
+@each("at", range(len(LINES) + 1))
+@each("note", [b"my needle", b"// my needle", b"# my needle\r", b"\xef\xbb\xbfmy needle", b"\n\nmy needle"])
+def test_a_line_of_ones_own_is_found_in_jsonl_and_changes_nothing_else(tmp_path, at, note):
+    """Wherever it stands; the events around it are said by who said them."""
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b"".join([*LINES[:at], note + b"\n", *LINES[at:]]))
+    (hit,) = filter(None, search_transcript(_file(path), Query(["needle"]))[1])
+    assert (hit.speaker, hit.text.strip("# /\r\ufeff"), hit.is_said) == ("Note", "my needle", True)
+    assert hit.shown_by(Query(["needle"]), [], "") is None
+    about, hits = search_transcript(_file(path), Query(["ids", "prices"]))
+    assert about.session == "plain-turn"
+    assert [(hit.speaker, hit.text) for hit in filter(None, hits)] == SAID
+
+
+@each("edited", [lambda data: b"\xef\xbb\xbf" + data, lambda data: data.replace(b"\n", b"\r\n"), bytes.rstrip])
+@each("count", [2, len(LINES)])
+def test_jsonl_that_an_editor_saved_is_one(tmp_path, edited, count):
+    """However short it is."""
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(edited(b"".join(LINES[:count])))
+    about, hits = search_transcript(_file(path), Query(["cart"]))
+    assert about.session == "plain-turn"
+    assert next(hit.speaker for hit in filter(None, hits)) == "You"
+
+
+@each("at", range(len(LINES)))
+def test_what_is_damaged_in_jsonl_is_said_and_the_rest_is_found(tmp_path, at):
+    """Also if it is the first line: the session is known by the next event."""
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b"".join([*LINES[:at], LINES[at][:-2] + b' "needle"\n', *LINES[at + 1 :]]))
+    about, hits = search_transcript(_file(path), Query(["needle"]))
+    assert about.session == "plain-turn"
+    with pytest.raises(OutputError, match="1 line that may have the words cannot be read"):
+        list(hits)
+    if b"quantities" not in LINES[at]:
+        assert _hits(path, "ids", "prices") == SAID
+
+
+def test_a_file_of_which_no_event_can_be_read_is_said_to_be_damaged(tmp_path):
+    """What stands in it may be anybody's."""
+    (tmp_path / "a.jsonl").write_text('{"schema":"katod.event/1"}\n{"needle": 1}\n')
+    with pytest.raises(OutputError):
+        _hits(tmp_path / "a.jsonl", "needle")
+    assert _hits(tmp_path / "a.jsonl", "elsewhere") == []
 
 
 def test_a_transcript_that_cannot_be_read_is_an_error(tmp_path):
@@ -143,9 +192,11 @@ def test_a_huge_transcript_is_searched_in_pieces(tmp_path, monkeypatch):
             )
         ]
 
+    for file in (path, dos):
+        file.write_bytes(file.read_bytes().replace(b"tags:", b"summary: " + b"words of it " * 1000 + b"\ntags:", 1))
     whole = found(path)
     monkeypatch.setattr(outputs, "_WHOLE", 100)
-    monkeypatch.setattr(outputs, "_PIECE", 500)
+    monkeypatch.setattr(outputs, "_PIECE", 15_000)
     in_pieces = found(path)
     assert [hits for _, hits in in_pieces] == [hits for _, hits in whole] == [hits for _, hits in found(dos)]
     assert in_pieces[0][0] == whole[0][0]

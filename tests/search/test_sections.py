@@ -1,14 +1,21 @@
 """Markdown in sections, as it arrives."""
 
+import re
+
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from katod.formats.text.mdblocks import neutral
+from katod.search.markup import plain
 from katod.search.query import Query
 from katod.search.sections import SPEAKERS, Sections, messages, place_in, sections_of, without_front_matter
 from katod.search.transcripts import markdown_passages
+from tests.documents import ROOT
 from tests.examples import texts
 from tests.looping import each
+from tests.search.edits import ADDITIONS, HEADS
+
+GOLDEN = ROOT / "fixtures" / "golden" / "claude"
 
 
 def cut(*pieces):
@@ -61,7 +68,9 @@ def test_a_long_section_ends_at_a_blank_line_and_a_very_long_one_anywhere():
         ("--", "--"),
         ("---\nnever closed", "---\nnever closed"),
         ("# a\n---\nb\n---\n", "# a\n---\nb\n---\n"),
-        ("---\n" + "x" * 10_000 + "\n---\n", "---\n" + "x" * 10_000 + "\n---\n"),
+        ("---\n" + "x" * 10_000 + "\n--- \n# a", "# a"),
+        ("---\n" + "x" * 70_000 + "\n---\n", "---\n" + "x" * 70_000 + "\n---\n"),
+        ("\ufeff\n---\ntitle: x\n...\n# a", "# a"),
         ("", ""),
     ],
 )
@@ -162,3 +171,42 @@ def test_of_a_huge_message_little_is_kept():
     for _ in range(1000):
         list(sections.take("some <b>words</b>\n\n" * 10))
     assert len(sections._message._blocks._blocks._out) < 500
+
+
+def _words(passage):
+    """Return words of a passage that are not next to each other."""
+    return re.findall(r"[^\W_]{2,}", plain(passage.text))[::3][:8]
+
+
+TRANSCRIPTS = ["next-day.md", "plain-turn.md", "tool-kinds-more.full.md", "ask-user-question.md"]
+
+
+@each("name", TRANSCRIPTS)
+@each("way", ["", *sorted(HEADS), *sorted(ADDITIONS)])
+def test_what_a_search_finds_in_a_passage_is_found_in_a_message(name, way):
+    """Whatever a person made of the transcript, and whether or not it is known to be a recording."""
+    text = (HEADS | ADDITIONS | {"": str})[way]((GOLDEN / name).read_text())
+    for is_recording in (True, False):
+        shown = list(messages(sections_of([text], is_recording=is_recording)))
+        for passage in markdown_passages([text], is_recording=is_recording):
+            if words := _words(passage):
+                assert any(place_in(message, Query(words)) is not None for message in shown), (words, passage)
+
+
+OWN = [
+    "---\ntags: [zebra]\naliases: [Release plan]\n---\n\n# Plan\n\nwords\n", "---\n\nzebra\n\n---\n\nmore\n",
+    "\ufeff---\ntags: zebra\n---\nx\n", "---\nsession: x\n---\nzebra\n\n## Mine\n\nlemur\n\n### Claude · 10:00\n\nwords\n",
+    "zebra\n\n- a\n\n## One\n\nlemur\n\n# Two\n\nwords\n",
+]  # fmt: skip
+
+
+@each("text", OWN)
+@each("is_recording", [False, True])
+def test_what_a_search_finds_in_a_file_of_ones_own_is_found_in_a_section(text, is_recording):
+    """Its front matter is a part of it, and its sections are the same."""
+    shown = list(messages(sections_of([text], is_recording=is_recording)))
+    found = list(markdown_passages([text], is_recording=is_recording))
+    assert any("zebra" in passage.text for passage in found)
+    for passage in found:
+        assert any(place_in(message, Query(_words(passage))) is not None for message in shown), passage
+    assert is_recording or len(found) == len(shown)

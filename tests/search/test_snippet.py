@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from katod.search.markup import plain
 from katod.search.query import Query
 from katod.search.snippet import closeness, comparable, gist, snippet, surroundings
-from katod.search.transcripts import plain
 from tests.examples import texts
 
 

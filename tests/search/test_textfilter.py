@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from katod.search.markup import plain
 from katod.search.query import Query
-from katod.search.transcripts import plain
 from tests.examples import examples
 from tests.search.test_prefilter import CHANCE, SCRIPT, SCRIPTS
 

@@ -14,7 +14,7 @@ from katod.formats.transcript.markdown import Markdown
 from katod.metadata import SessionMetadata
 from katod.model import Options, SessionKey
 from katod.search.spoken import is_said
-from katod.search.transcripts import TranscriptHead, about, jsonl_event, markdown_passages, plain
+from katod.search.transcripts import jsonl_event, markdown_passages
 from tests.documents import ROOT
 from tests.examples import examples
 from tests.looping import each
@@ -47,22 +47,6 @@ def _printed(*said):
     ]
     head = printer.head(metadata, "2026-03-02T09:00:00Z")
     return head + "".join(printer.event(one, metadata) for one in events) + printer.pause()
-
-
-def test_the_head_says_what_a_transcript_is_of():
-    """Front matter and the line below the title have session, project, title, date and time zone."""
-    assert about((GOLDEN / "plain-turn.md").read_text()) == TranscriptHead(
-        "claude-code", "plain-turn", "", "shop", "The cart forgets its items when the page is reloaded. Where is it kept?",
-        "2026-03-02", "Europe/Berlin",
-    )  # fmt: skip
-    assert about("no front matter") == TranscriptHead()
-
-
-def test_the_zone_is_the_one_beside_the_time():
-    """Its name may have digits; what else is in brackets is none."""
-    for zone in ("EST5EDT", "Etc/GMT+5", "UTC", "America/Port-au-Prince"):
-        text = f'---\ntitle: "x"\n---\n\n# Look (v2)\n\nClaude Code · shop · 2026-06-24 20:20 ({zone})\n'
-        assert about(text).zone == zone
 
 
 def test_each_message_is_a_passage_with_its_speaker_and_time():
@@ -235,11 +219,6 @@ def test_a_minute_that_comes_twice_is_either():
     ]  # fmt: skip
 
 
-def test_a_head_that_is_not_katods_says_nothing():
-    """A note with lines that look like its fields is nobody's session."""
-    assert about("My note\nagent: zot\nsession: x\n---\n") == TranscriptHead()
-
-
 def test_what_a_person_writes_belongs_to_the_passage_around_it():
     """Notes in a transcript are found, too."""
     text = HEAD + "## You · Hello\n\nMy note: buy milk.\n"
@@ -249,11 +228,6 @@ def test_what_a_person_writes_belongs_to_the_passage_around_it():
 def test_a_transcript_without_times_has_passages_without_times():
     """A date that is missing or wrong gives no time."""
     assert [p.time for p in markdown_passages([HEAD + "## You · Hello\n"])] == [""]
-
-
-def test_markdown_is_shown_without_its_escapes():
-    """Escapes, entities and tags are not what was said."""
-    assert plain(r"a\_b &lt;c&gt; <b>Bash</b> \<div>") == "a_b <c> Bash <div>"
 
 
 def test_a_line_that_is_no_event_is_none():
@@ -404,27 +378,6 @@ def test_an_answer_that_begins_with_a_list_is_the_agents(lines, said):
     assert (answer.speaker, answer.text, is_said(answer.speaker)) == ("Claude", body(said), True)
 
 
-@each("title", ["Move it to 07:30 (EST)", "x · 2026-11-20 07:30 (EST)", "Claude Code · 2026-11-20 07:30 (EST)"])
-@each("more", ["", "Mine: 08:00 (EST)\n\n"])
-def test_the_zone_is_never_that_of_a_title(title, more):
-    """It is in the line below; a person may have written above that."""
-    line = "Claude Code 2.1 · shop · 2026-11-20 21:00 (Europe/Berlin)\n"
-    head = f'---\ntitle: "{title}"\nagent: claude-code\nsession: "s"\n---\n\n# {title}\n\n'
-    said = f"\n## You · 21:00 · {title}\n"
-    assert about(f"{head}{more}{line}{said}").zone == "Europe/Berlin"
-    assert about(f"{head}{said}").zone == ""
-
-
-@each("title", ['Say "hi" in C:\\new', "\\", '"', 'a\\"b', "x: y", "plain"])
-def test_a_title_is_as_it_was_before_it_was_quoted(title):
-    """Whatever is in it; a person may quote in another way."""
-    metadata = SessionMetadata(SessionKey("claude", "s"))
-    metadata.names = metadata.names._replace(own=title)
-    assert about(Markdown(Options()).head(metadata, "")).title == title
-    for quoted in (title if title == "plain" else "'x'", '"C:\\x"'):
-        assert about(f"---\ntitle: {quoted}\n---\n").title == quoted.strip("'\"")
-
-
 def test_a_heading_of_a_person_is_no_speaker():
     """In a transcript, only labels of agents are; what stands below another one belongs to the passage around it."""
     text = f"{HEAD}### Claude · 10:01\n\n- ▸ **Bash** `ls`\n\n### Remember · 10:30\n\nmine\n\nMoved.\n"
@@ -456,12 +409,6 @@ def test_a_prompt_that_is_a_time_is_a_prompt():
         ("Cursor", "2026-11-20T19:16", "Moved."), ("You", "2026-11-20T19:16", "2026-11-21 09:15"),
         ("▸ Note", "2026-11-20T19:16", "*Interrupted*"), ("You", "2026-11-20T20:00", "*image: a.png*"),
     ]  # fmt: skip
-
-
-def test_the_zone_is_never_that_of_a_message():
-    """Nothing below the first heading is about the transcript."""
-    line = "Claude Code 2.1 · 2026-11-20 07:30 (EST)"
-    assert about(f"{HEAD}# x\n\nClaude Code 2.1 · shop\n\n## You · Look\n\nLook\n\n{line}\n").zone == ""
 
 
 @each("line", ["*Error: x*", "*Interrupted*"])
