@@ -17,7 +17,10 @@ Place = Callable[[SessionKey, bytes, bytes], bool]  # is it named there? Given t
 
 _FRONT: Final = re.compile(rb"\A(?:\xef\xbb\xbf)?---\r?\n((?:[^\r\n]+\r?\n)*?)---\r?\n")
 _LINE: Final = rb"[^\r\n]+\r?\n"
-_BEGIN: Final = re.compile(rb'^(?:---\r?\n(?:(?!---\r?\n)%b)*?session: |\{")' % _LINE, re.MULTILINE)
+_FIELDS: Final = rb"(?:(?!---\r?\n)%b)*?" % _LINE
+_BEGIN: Final = re.compile(
+    rb'^(?:---\r?\n%bagent: %b%bsession: |\{"schema":"katod\.)' % (_FIELDS, _LINE, _FIELDS), re.MULTILINE
+)
 _MOST_ABOVE: Final = 4096  # bytes
 _FIELD: Final = re.compile(rb"""^(session|subagent|parent): *["']?(.*?)["']?\r?$""", re.MULTILINE)
 _STRING: Final = rb'"(?:[^"\\]|\\.)*"'
@@ -44,6 +47,8 @@ def is_of(form: str, key: SessionKey, head: bytes, tail: bytes = b"") -> bool:
 
 def below_notes(head: bytes) -> bytes:
     """Return the first bytes of a file from where katod's begin, below what a person wrote at the top of it.
+
+    Those may have JSON and front matter of their own in them: katod's names an agent and a session.
 
     That is for a file that is known by its name already: of any other one, the first lines must say whose it is.
     """

@@ -375,9 +375,14 @@ def _differing(before: Any, after: Any) -> dict[int, tuple[Any, Any]]:
     """
     found: dict[int, tuple[Any, Any]] = {}
     for old, new, _ in reversed(list(_changed(before, after))):
-        if len(old) != len(new) or any(_differs(_at(old, key), item, found) for key, item in _items(new)):
+        if _keys(old) != _keys(new) or any(_differs(_at(old, key), item, found) for key, item in _items(new)):
             found[id(new)] = old, new
     return found
+
+
+def _keys(held: Any) -> Any:
+    """Return the names in an object, the length of a list: a name may have a secret in it, too."""
+    return held.keys() if isinstance(held, dict) else len(held)
 
 
 def _differs(old: Any, new: Any, differing: Container[int]) -> bool:

@@ -79,7 +79,10 @@ def test_some_formats_say_from_which_session_it_was_started(form):
     assert parent_in(form, b'{"payload":{"parent":1}}\n') == parent_in(form, b"{") == parent_in("html", b"") == ""
 
 
-NOTES = (b"My title\n\n", b"My title\n---\n", b"My title\r\n---\r\n\r\n", b"---\n---\n", b"- a list\n- {}\n" * 100)
+NOTES = (
+    b"My title\n\n", b"My title\n---\n", b"My title\r\n---\r\n\r\n", b"---\n---\n", b"- a list\n- {}\n" * 100,
+    b'```json\n{"model": "opus"}\n```\n', b'{"a":1}\n', b"---\nsession: monday with Eve\n---\n", b"---\nagent: me\n---\n\n",
+)  # fmt: skip
 
 
 @pytest.mark.whole

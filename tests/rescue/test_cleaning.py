@@ -252,6 +252,24 @@ def test_a_record_is_cleaned_however_deeply_it_is_nested(
     assert (cleaned is line) is not has_secret
 
 
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(0, 9) | st.sampled_from(["", "words", TOKEN]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["a", "input", TOKEN]), inner, max_size=3),
+)
+
+
+@examples(20, 500)
+@given(VALUES)
+@example({TOKEN: None})
+@example([{"env": {TOKEN: None, "a": None}}])
+def test_no_secret_stays_wherever_it_is_in_a_record(value: Any) -> None:
+    """Also as the name of a member, whatever its value is."""
+    line = orjson.dumps({"type": "assistant", "given": value}) + b"\n"
+    for done in (cleaned_line(line), finished(cleaned_long_line(line))):
+        assert TOKEN.encode() not in done
+        assert (done is line) == (TOKEN.encode() not in line)
+
+
 @pytest.mark.parametrize("taken", ["\U0010d83d", "\U0010e0ff"])
 def test_a_character_that_would_stand_for_half_a_one_stays(taken: str) -> None:
     """However it is written: the half one is then a question mark."""
