@@ -254,7 +254,9 @@ def test_a_record_is_cleaned_however_deeply_it_is_nested(
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(0, 9) | st.sampled_from(["", "words", TOKEN]),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["a", "input", TOKEN]), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["a", "input", TOKEN]), inner, max_size=3)
+    ),
 )
 
 
