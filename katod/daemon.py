@@ -388,11 +388,11 @@ class Daemon:
             self._log.daemon_resumed()
         return ""
 
-    def _apply(self, roots: list[Root]) -> Policy:
+    def _apply(self, roots: list[Root], *, is_asked: bool = True) -> Policy:
         """Let the settings, or a pause, take effect; return what they decide."""
         policy = self._settings.policy(roots, self._ledger.projects.worktrees)
         self._pipeline.use(policy)
-        self._chores.rescuer.use(policy, roots)
+        self._chores.rescuer.use(policy, roots, is_asked=is_asked)
         return policy
 
     def _reload(self, *, is_asked: bool = True) -> None:
@@ -406,7 +406,7 @@ class Daemon:
             return
         self._log.set_level(self._settings.now.log.level)
         roots = self._settings.roots()
-        self._chores.use(self._apply(roots))
+        self._chores.use(self._apply(roots, is_asked=is_asked))
         self._discovery.use(roots)
         self._log.settings_reloaded(path)
         sd_notify(f"STATUS=following {len(self._discovery.catalog.sources)} sessions")

@@ -14,8 +14,13 @@ from katod.model import changed_ns
 from katod.record.policy import Policy
 from katod.service import pause
 from katod.service.control import Inbox
+from katod.smallfile import read_small
 
 EVERY: Final = 1.0  # seconds between two looks at the file, at least
+STILL: Final = 10.0  # seconds for which a file has to be as it is, until it is read
+STILL_CUT: Final = (
+    60.0  # likewise, if it has only lost its end: what writes it may have been held up, or the disk be full
+)
 # Its device, inode, size and times; None if there is no file, empty before the first look.
 _Stamp = tuple[int, ...] | None
 
@@ -71,9 +76,9 @@ class LiveSettings:
 
 
 class SettledFile:
-    """A file that is read again once it has changed, and does not change any more: an editor may still be writing it.
+    """A file that is read again once it has changed, and does not change any more: somebody may still be writing it.
 
-    At first nothing is known of it: it may have changed since it was read.
+    At first it may have changed since it was read.
     """
 
     def __init__(self, path: Path) -> None:
@@ -81,21 +86,39 @@ class SettledFile:
         self._looks_at = 0.0
         self._read: _Stamp = ()
         self._seen: _Stamp = ()
+        self._since = 0.0  # since when it has been as it is
+        self._content = _content(path)
 
     def forget(self) -> None:
         """Take the file for one that was not read yet."""
         self._read = ()
 
     def has_changed(self, now: float) -> bool:
-        """Return, once, whether two looks in a row found the same file, which is another one than that before."""
+        """Return, once, whether the file is another one than before, and has not changed for some time."""
         if now < self._looks_at:
             return False
         self._looks_at = now + EVERY
         before, self._seen = self._seen, _stamp(self._path)
-        if self._seen != before or self._seen == self._read:
+        if self._seen != before:
+            self._since = now
+        if self._seen == self._read or now < self._since + STILL:
             return False
-        self._read = self._seen
+        content = _content(self._path)
+        if self._is_cut(content) and now < self._since + STILL_CUT:
+            return False
+        self._read, self._content = self._seen, content
         return True
+
+    def _is_cut(self, content: bytes | None) -> bool:
+        before = self._content
+        return None not in (before, content) and content != before and bytes(before or b"").startswith(content or b"")
+
+
+def _content(path: Path) -> bytes | None:
+    try:
+        return read_small(path, config.LARGEST)
+    except OSError:
+        return None
 
 
 def _stamp(path: Path) -> _Stamp:

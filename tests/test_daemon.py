@@ -12,7 +12,7 @@ from tests.support.outputs import only
 from tests.support.records import SESSION, Claude, Codex
 from tests.support.world import SOURCE, World
 
-_SOON = "from katod import livesettings; livesettings.EVERY = 0.02; discovery.ACTIVE_EVERY = 0.05"
+_SOON = "from katod import livesettings; livesettings.EVERY = 0.02; livesettings.STILL = 0.05; discovery.ACTIVE_EVERY = 0.05"
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ import pytest
 from katod import livesettings
 from katod.config import load
 from katod.errors import ConfigError
-from katod.livesettings import EVERY, LiveSettings, SettledFile
+from katod.livesettings import EVERY, STILL, STILL_CUT, LiveSettings, SettledFile
 from tests.support.world import World
 
 
@@ -19,12 +19,12 @@ class Looks:
         self.file = SettledFile(path)
         self.now = 0.0
 
-    def next(self, number: int = 1) -> list[bool]:
-        """Return what so many looks say."""
-        found = []
-        for _ in range(number):
+    def next(self, seconds: float = EVERY) -> list[float]:
+        """Look for so many seconds; return after how many of them the file had changed."""
+        begun, found = self.now, []
+        while self.now < begun + seconds:
             self.now += EVERY
-            found.append(self.file.has_changed(self.now))
+            found += [self.now - begun] if self.file.has_changed(self.now) else []
         return found
 
 
@@ -38,22 +38,36 @@ def test_a_file_is_read_again_once_after_the_start(path: Path, is_there: bool) -
     """It may have changed since katod read it."""
     if is_there:
         path.write_text("a")
-    assert Looks(path).next(4) == [False, True, False, False]
+    assert Looks(path).next(100) == [EVERY + STILL]
 
 
 def test_a_file_is_read_once_it_does_not_change_any_more(path: Path) -> None:
     """An editor may empty it before it writes it, or delete it before it writes another one."""
     path.write_text("exclude")
     looks = Looks(path)
-    looks.next(2)
+    looks.next(100)
     found = []
     for content in ("", "excl", None, "other"):
         if content is None:
             path.unlink()
         else:
             path.write_text(content)
-        found += looks.next()
-    assert (found, looks.next(2)) == ([False] * 4, [True, False])
+        found += looks.next(STILL)
+    assert (found, looks.next(STILL)) == ([], [EVERY])
+
+
+@pytest.mark.parametrize("left", ["", "excl", "exclude = ["])
+def test_a_file_that_lost_its_end_has_to_be_so_for_longer(path: Path, left: str) -> None:
+    """What writes it may have been held up, or the disk be full. Who took the last lines out means it."""
+    path.write_text("exclude = ['secret']")
+    looks = Looks(path)
+    looks.next(100)
+    path.write_text(left)
+    assert looks.next(STILL_CUT) == []
+    path.write_text("exclude = ['secret', 'other']")
+    assert looks.next(STILL_CUT) == [EVERY + STILL]
+    path.write_text("exclude = ['secret'")
+    assert looks.next(2 * STILL_CUT) == [EVERY + STILL_CUT]
 
 
 def test_a_file_that_was_replaced_by_one_of_the_same_size_and_time_is_read(path: Path) -> None:
@@ -62,19 +76,22 @@ def test_a_file_that_was_replaced_by_one_of_the_same_size_and_time_is_read(path:
     real.write_text("1")
     path.symlink_to(real)
     looks = Looks(path)
-    looks.next(2)
+    looks.next(100)
     other.write_text("2")
     os.utime(other, ns=(real.stat().st_atime_ns, real.stat().st_mtime_ns))
     other.replace(real)
-    assert looks.next(3) == [False, True, False]
+    assert looks.next(100) == [EVERY + STILL]
 
 
 def test_looks_are_never_closer_together_than_they_have_to_be(path: Path) -> None:
     """However often the loop turns: a pause of an editor is longer than a turn."""
     file = SettledFile(path)
     assert not file.has_changed(1.0)
+    path.write_text("x")
     assert not file.has_changed(1.0 + EVERY / 2)
-    assert file.has_changed(1.0 + EVERY)
+    assert not file.has_changed(1.0 + EVERY)
+    assert not file.has_changed(EVERY + STILL)
+    assert file.has_changed(1.0 + EVERY + STILL)
 
 
 def test_only_what_makes_a_difference_is_news(world: World) -> None:
@@ -101,7 +118,7 @@ def test_a_file_that_cannot_be_read_now_is_read_later(world: World, monkeypatch:
 
     def looked() -> bool:
         nonlocal now
-        now += EVERY
+        now += STILL
         return live.has_changed(now)
 
     assert [looked(), looked()] == [False, True]

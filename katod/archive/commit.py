@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from katod.archive.manifest import INDEX, INDEX_SLOT, MANIFEST, Entry, Manifest
 from katod.archive.takenback import TakenBack
 from katod.errors import GitError, GitFailed, KatodError, OutputUnreadable
-from katod.formatspec import split_name
+from katod.formatspec import MARKDOWN, split_name
 from katod.gitcommand import GitUse, Given, run
 from katod.smallfile import read_small
 from katod.write.output import OutputPath
@@ -102,7 +102,7 @@ class ArchiveRepository:
         branch = self._begin()
         before, left = self._committed(), taken.left
         known = self._known(before)
-        beside = {_assets(name) for name in left.names()}
+        beside = {_assets(name) for entry in left.entries.values() if entry.slot[1] == MARKDOWN for name in entry.names}
         gone = self._gone({name for name in known.keys() & before.keys() if _folder(name) not in beside}, left)
         gone |= {INDEX} & before.keys() if taken.drops_index else set()
         self._not_ignored({MANIFEST: self._root / MANIFEST})

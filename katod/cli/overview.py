@@ -207,7 +207,7 @@ def _differs(row: Row) -> list[Line]:
         return []
     to = f"delivers to {row['running']}" if row["running"] else "delivers nothing"
     said = (TextSpan("  not in effect", "yellow"), TextSpan(f": the running katod has other settings, and {to}"))
-    return [said, line("  → it reads a changed configuration within five seconds; if it did not, restart it", "dim")]
+    return [said, line("  → it reads a changed configuration within fifteen seconds; if it did not, restart it", "dim")]
 
 
 def _elsewhere(row: Row, where: str) -> list[Line]:

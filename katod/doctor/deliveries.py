@@ -15,7 +15,7 @@ def running(case: Case, kind: str, name: str) -> Iterator[Finding]:
     if now != case.settings.deliveries[kind].parts:
         to = f"delivers to {now[0]}" if now else "delivers nothing"
         what = f"`[{kind}]` is not in effect: the running katod has other settings, and {to}"
-        advice = "it reads a changed configuration within five seconds; if it did not, restart it"
+        advice = "it reads a changed configuration within fifteen seconds; if it did not, restart it"
         yield warning(f"{kind}.running", what, advice, **{name: now[0] if now else ""})
 
 

@@ -45,6 +45,7 @@ class _RescueClock:
     last: float = -_SOONEST
     sources: int = -1
     wall: float = 0.0  # seconds by which the machine's clock was ahead of the monotonic one
+    excludes_at: float = 0.0  # when copies of excluded projects go, at the soonest
 
     def is_due(self, now: float, wall: float, sources: int) -> bool:
         """Return whether to look now; if so, the next look is in an hour."""
@@ -86,10 +87,13 @@ class Rescuer:
         self._policy: Policy | None = None
         self._roots: tuple[Root, ...] = ()
 
-    def use(self, policy: Policy, roots: Sequence[Root]) -> None:
-        """Go by these settings from now on."""
+    def use(self, policy: Policy, roots: Sequence[Root], *, is_asked: bool = True) -> None:
+        """Go by these settings from now on.
+
+        Unless that `is_asked` for, copies of excluded projects go with a later look: their person may still be writing.
+        """
         self._work.drop()
-        self._clock = _RescueClock()
+        self._clock = _RescueClock(excludes_at=0.0 if is_asked else time.monotonic() + EVERY)
         self._policy, self._roots = policy, tuple(roots)
         if not self._is_on:
             self._notes.clear_all()
@@ -191,7 +195,7 @@ class Rescuer:
 
     def _prune(self, now_ns: int) -> None:
         """Delete copies that expired or are over the size limit, and those of projects that are excluded by now."""
-        policy = self._policy
+        policy = self._policy if time.monotonic() >= self._clock.excludes_at else None
         projects = {name for about in self._folder.all().values() for name in about.projects}
         excluded = {one for one in projects if policy is not None and policy.in_project(one).excludes(one)}
         for about in [about for about in self._folder.all().values() if not excluded.isdisjoint(about.projects)]:

@@ -225,6 +225,26 @@ def test_each_file_that_is_gone_goes_although_another_one_of_its_session_stays(l
     assert found.names() == {f"{first.parent.name}/{first.name}"}
 
 
+def test_a_picture_is_gone_with_its_transcript_although_a_page_of_the_session_stays(laptop):
+    """A page has its pictures in it: what is beside it by its name is the transcript's. A list was damaged once."""
+    make, picture = laptop.session(2), {"type": "base64", "media_type": "image/png", "data": "aGVsbG8="}
+    make.append(make.user([{"type": "image", "source": picture}, {"type": "text", "text": "look"}]), make.says("nice"))
+    exports = [("export", "--all", "-f", form, "-o", str(laptop.shared), "--commit") for form in ("markdown", "html")]
+    for export in exports:
+        laptop.cli(*export)
+    assert any(".assets/" in name for name in committed_in(laptop))
+    [page] = [path for path in laptop.part.rglob("*.html") if path.stem.endswith(make.session[:8])]
+    page.write_bytes(page.read_bytes() + b"<!-- my note -->\n")
+    (laptop.part / f"{MANIFEST.removesuffix('.jsonl')}.damaged-1.jsonl").write_bytes(b"damaged\n")
+    laptop.name = "notebook"
+    laptop.configure()
+    laptop.cli("forget", make.session, "--outputs", "--yes", code=1)
+    make.path.unlink()
+    for export in exports:
+        laptop.cli(*export)
+    assert [name for name in committed_in(laptop) if make.session[:8] in name and not name.endswith(".html")] == []
+
+
 def committed_in(machine):
     """Return the names of all files in the last commit, whichever part they are in."""
     return git(machine.shared, "ls-tree", "-r", "--name-only", "HEAD").splitlines()

@@ -25,6 +25,7 @@ OPENS = {
     "katod.durable": "folders, to sync them",
     "katod.doctor.machine": "/proc",
     "katod.mcp.server": "standard input, and /dev/null in its place",
+    "katod.livesettings": "the configuration",
     "katod.localzone": "the zone of this machine, and the zone database",
     "katod.delivery.http": "the token of Matrix, and headers for a collector",
     "katod.project.allowed": "a project's file; the list of those that are allowed",

@@ -21,6 +21,7 @@ from katod.rescue import copyfile, keeping, plan, rescuer, saving
 from katod.rescue.copyfile import About, members, pieces, read_about
 from katod.rescue.names import place_of
 from katod.rescue.rescuer import Rescuer
+from tests.support.inprocess import InProcess
 from tests.support.records import OTHER, Claude, Gemini, GeminiDocument, Maker, says, user
 from tests.support.world import CUT, World
 
@@ -498,6 +499,19 @@ def test_a_copy_goes_when_the_project_of_a_sub_agent_is_excluded(world: World) -
     world.configure(rescue=True, exclude=["/home/me/between"])
     world.process()
     assert not saved(world)
+
+
+def test_a_changed_file_deletes_no_copy_at_once(world: World) -> None:
+    """Whoever is still writing `exclude` may mean less than stands there now. With `SIGHUP`, it is meant."""
+    told(Claude(world), 40)
+    world.process()
+    katod = InProcess(world)
+    world.configure(rescue=True, exclude=["/home/me"])
+    for is_asked in (False, True):
+        katod._reload(is_asked=is_asked)
+        katod._chores.rescue_all(lambda: False)
+        assert bool(saved(world)) != is_asked
+    katod.stop()
 
 
 @pytest.mark.parametrize("cwd", ["/home/me/secret", "/home/me/secret/(half)"])
