@@ -416,6 +416,7 @@ def test_a_page_that_a_browser_saved_says_the_same():
     page = _asked_twice()
     line = "<!-- saved from url=(0034)file:///home/me/notes/zebra.html -->\n"
     assert list(page_passages(page.replace("<html", f"{line}<html", 1))) == list(page_passages(page))
+    assert list(page_passages(index_page(ROWS, {}).replace("<html", f"{line}<html", 1))) == []
 
 
 @each("mine", ['<ul>\n<li><a href="#m1">zebra</a></li>\n</ul>', "<b>Prompts</b> zebra", '<p class="about">zebra</p>'])
