@@ -36,7 +36,8 @@ _WHOLE: Final = 16 * 1024 * 1024  # bytes of Markdown that are read at once
 _PIECE: Final = 1024 * 1024
 _HEAD: Final = 1024  # bytes
 _EVENT: Final = b'{"schema":"katod.event/'
-_PAGE: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*<!doctype\s+html\b", re.IGNORECASE)
+# Notes may begin with a sample, or with words about it.
+_PAGE: Final = re.compile(rb"(?:\xef\xbb\xbf)?<!doctype\s+html(?:\s[^<>]*)?>\s*<[!/?a-z]", re.IGNORECASE)
 _BOM: Final = "\ufeff"
 _LINES: Final = ".jsonl"
 

@@ -27,7 +27,7 @@ _PIECES: Final = re.compile(
     r'(?=<h[1-6] class="speaker|<details[ >]|</details>|<div class="(?:tool|typed|question)|<p class="(?!about))'
 )
 _SPEAKER: Final = re.compile(
-    r'<h[1-6] class="speaker[^>]*>(?:<a [^>]*>)?([^<]*)(?:</a>)?(?:<span[^>]*>[^<]*</span>)?'
+    r'<h[1-6] class="speaker[^<>]*>(?:<a [^<>]*>)?([^<]*)(?:</a>)?(?:<span[^<>]*>[^<]*</span>)?'
     r"(?:<time>([^<]*)</time>)?</h[1-6]>"
 )
 _BETWEEN: Final = re.compile(r'<details class="between">\n<summary><b>([^<>\n]+)</b>')
@@ -40,11 +40,10 @@ _OWN: Final = re.compile(r'<p class="(?:(?:mark|stamp)">[^<]*|(?:footer|note)">(
 # What is attached, which begins with a small letter, belongs to its message.
 _ATTACHED: Final = re.compile(r'<p class="note">[a-z]')
 _ANSWER: Final = re.compile(r'<div class="typed"><b>You(?: \(([^<]*)\))?:</b> ([^<]*)</div>')
-_ABOUT: Final = re.compile(
-    r'<p class="about">([^<]*?) (?:\d[^<·]*)?(?:· ([^<·]*?) )?(?:· [^<]*? )??· (\d{4}-\d\d-\d\d) [^<(]*\(([^)<]*)\)'
-    r"(?: · [^<]*)?</p>"
-)
-_ANY_ABOUT: Final = re.compile(r'<p class="about">[^<]*</p>')
+_ABOUT: Final = re.compile(r'<p class="about">([^<]*)</p>')
+_DOT: Final = " · "
+_VERSION: Final = re.compile(r" \d")  # behind a product
+_WHEN: Final = re.compile(r"(\d{4}-\d\d-\d\d) [^(]*\(([^)]*)\)")
 _TITLE: Final = re.compile(r"<title\b[^<>]*>([^<]*)</title>", re.IGNORECASE)
 _HEAD: Final = 256 * 1024  # characters: the styles come first
 _END_OF_HEAD: Final = re.compile(r"</head\s*>", re.IGNORECASE)
@@ -52,12 +51,35 @@ _END_OF_HEAD: Final = re.compile(r"</head\s*>", re.IGNORECASE)
 _GENERATOR: Final = re.compile(r'<meta name="generator" content="katod"\s*/?>')
 _BEGIN: Final = 512  # characters
 _END_OF_WORDS: Final = "</main>"
-_PROMPTS: Final = re.compile(r'<b>Prompts</b>|<li><a href="#m\d+">[^<]*</a></li>')  # the list at the end of a page
+# katod's own title, as it is called if a person gave the page another one: which of the two is theirs is not said.
+_OTHER_TITLE: Final = re.compile(r"(<main>\s*)<h1>([^<]*)</h1>")
+_SAVED: Final = re.compile(r"<!-- saved from url=\(\d+\)[^<>\s]* -->")  # by a browser
+
+
+def _element(name: str, begin: str) -> re.Pattern[str]:
+    """Return what finds elements that begin so: each to its end, or as far as others of its name have theirs."""
+    inner = rf"[^<]++|<(?!/?{name}\b)"
+    return re.compile(rf"{begin}(?:{inner}|<{name}\b(?:{inner})*+</{name}>)*+")
+
+
+_LIST: Final = _element("nav", "<nav>")  # at the end of a page
+_OF_PROMPTS: Final = "<b>Prompts</b>"
+_PROMPTS: Final = re.compile(rf'{_OF_PROMPTS}|<li><a href="#m\d+">[^<]*</a></li>')
 # An index says less in its head than any transcript does.
 _INDEX: Final = re.compile(rf"{_GENERATOR.pattern}\s*<title>Transcripts</title>")
-_OF_INDEX: Final = re.compile(
-    r'<h1>Transcripts</h1>|<p class="about">[^<]*</p>|<h2 id="[^"<]*">[^<]*</h2>|<b>Months</b>|'
-    r'<li><a href="[^"<]*">[^<]*</a>(?: <span class="about">[^<]*</span>)?|<summary>[\d,]+ sub-agents?</summary>'
+_MONTH: Final = r"(?:[A-Z][a-z]+ \d{4}|Without a date)"
+_MONTH_ID: Final = r"(?:m\d{4}-\d\d|undated)"
+_DAYS: Final = r"\d{4}-\d\d-\d\d(?: to \d{4}-\d\d-\d\d)?"
+_ABOUT_INDEX: Final = rf"[\d,]+ transcripts?(?: · {_DAYS})?(?: · [\d,]+ sub-agents?)?"
+_TOP_OF_INDEX: Final = re.compile(
+    rf'<h1>Transcripts</h1>|<p class="about">{_ABOUT_INDEX}</p>|<h2 id="{_MONTH_ID}">{_MONTH}</h2>'
+)
+_MONTHS: Final = _element("nav", '<nav aria-label="Months">')
+_OF_MONTHS: Final = re.compile(rf'<b>Months</b>|<li><a href="#{_MONTH_ID}">{_MONTH}</a> <span class="about">\d+</span>')
+_PAGES: Final = _element("ul", '<ul class="pages">')
+_OF_PAGES: Final = re.compile(
+    r'<li><a href="(?!\.{0,2}/)[\w.~%/-]+\.html">[^<]*</a>(?: <span class="about">[^<]*</span>)?|'
+    r"<summary>[\d,]+ sub-agents?</summary>"
 )
 _PICTURE: Final = re.compile(r'<img src="[^"]*" alt="([^"]*)">')
 # Tags have names; any other `<` is text. One in quotes is part of its attribute. `*+` tries nothing twice.
@@ -86,11 +108,26 @@ def page_about(text: str) -> TranscriptHead:
     """Return the head of an HTML page; pages do not name their session, and those of others say only their title."""
     title = _TITLE.search(text, 0, _HEAD)
     named = unescape(title[1]).strip() if title else ""
-    found = _ABOUT.search(text, 0, _HEAD) if _is_ours(text) else None
-    if found is None:
-        return TranscriptHead(title=named)
-    product, project, date, zone = (unescape(part or "") for part in found.groups())
-    return TranscriptHead(product, "", "", project, named, date, zone)
+    line = _about_line(text[:_HEAD]) if _is_ours(text) else None
+    about = _about(line[1]) if line else None
+    return about._replace(title=named) if about else TranscriptHead(title=named)
+
+
+def _about_line(text: str) -> re.Match[str] | None:
+    """Return the line about a page: the first one that is as katod prints it, or the first of all."""
+    lines = list(_ABOUT.finditer(text))
+    return next((line for line in lines if _about(line[1])), lines[0] if lines else None)
+
+
+def _about(line: str) -> TranscriptHead | None:
+    """Return what a line about a page says: product, project, branch, when, labels."""
+    product, *others = line.split(_DOT)
+    found = [(number, when) for number, part in enumerate(others) if (when := _WHEN.fullmatch(part))]
+    if not found:
+        return None
+    number, when = found[-1]  # a project or a branch may be called like a day
+    product, project = (unescape(part) for part in (_VERSION.split(product, 1)[0], others[0] if number else ""))
+    return TranscriptHead(product, project=project, date=when[1], zone=unescape(when[2]))
 
 
 def page_passages(text: str) -> Iterator[Passage]:
@@ -101,7 +138,7 @@ def page_passages(text: str) -> Iterator[Passage]:
     if not _is_ours(text):
         yield from passages([SpokenPart(Heading(), NOTE, _all_text(text))], "")
     elif _INDEX.search(text, 0, _HEAD):
-        yield from passages([SpokenPart(Heading(), NOTE, _all_text(_OF_INDEX.sub("", _TITLE.sub("", text, 1))))], "")
+        yield from passages([SpokenPart(Heading(), NOTE, _all_text(_without_index(text)))], "")
     else:
         head = page_about(text)
         yield from passages(_parts_of_page(text, Heading(day=head.date)), head.zone)
@@ -126,10 +163,24 @@ def _parts_of_page(text: str, heading: Heading) -> Iterator[SpokenPart]:
     shown_title = f"<h1>{title[1]}</h1>" if title else ""
     first = _SPEAKER.search(body)
     top = first.start() if first else len(body)
-    above = _ANY_ABOUT.sub("", body[:top].replace(shown_title, "", 1), 1)
-    yield SpokenPart(heading, NOTE, _all_text(_TITLE.sub("", text[:begin], 1)))
-    yield from _read(above + body[top:], heading)
-    yield SpokenPart(Heading(), NOTE, _shown(_PROMPTS.sub("", rest)))
+    above = body[:top].replace(shown_title, "", 1)
+    if line := _about_line(above):
+        above = above[: line.start()] + above[line.end() :]
+    yield SpokenPart(heading, NOTE, _all_text(_TITLE.sub("", _SAVED.sub("", text[:begin], 1), 1)))
+    yield from _read(_OTHER_TITLE.sub(r'\1<p class="note">\2</p>', above, 1) + body[top:], heading)
+    yield SpokenPart(Heading(), NOTE, _shown(_LIST.sub(_without_prompts, rest)))
+
+
+def _without_prompts(found: re.Match[str]) -> str:
+    """Return an element without the list of prompts, if it is the one that has it."""
+    return _PROMPTS.sub("", found[0]) if _OF_PROMPTS in found[0] else found[0]
+
+
+def _without_index(text: str) -> str:
+    """Return an index of pages without what katod writes there, each where it writes it."""
+    words = _TOP_OF_INDEX.sub("", _SAVED.sub("", _TITLE.sub("", text, 1), 1))
+    words = _PAGES.sub(lambda found: _OF_PAGES.sub("", found[0]), words)
+    return _MONTHS.sub(lambda found: _OF_MONTHS.sub("", found[0]), words, 1)
 
 
 def _all_text(page: str) -> str:
@@ -149,18 +200,28 @@ def _opened(found: re.Match[str]) -> str:
 
 def _read(text: str, heading: Heading) -> Iterator[SpokenPart]:
     """Yield the parts of a page of katod's below its title."""
-    folds = list[str]()  # that are open, each with who says what is in it, if it is one of katod's
-    prepared = _PROMPT_FOLD.sub(r"\1", _AS_TYPED.sub(rf"{_WRITTEN}<pre>\1</pre>", text))
-    for piece in _PIECES.split(prepared):
+    folds = list[str]()  # that are open, each with who says what is in it, if it or one around it is katod's
+    for piece in _PIECES.split(_unfolded(_AS_TYPED.sub(rf"{_WRITTEN}<pre>\1</pre>", text))):
         if found := _SPEAKER.match(piece):
             heading, folds = heading.following(found[1], found[2] or ""), []
         elif piece.startswith(_END):
             del folds[-1:]
         elif piece.startswith("<details"):
-            folds.append(_fold(piece, heading.speaker))
+            folds.append(_innermost(folds) or _fold(piece, heading.speaker))
         begin = _BETWEEN.match(piece) or found
-        rest, in_fold = piece[begin.end() if begin else 0 :], next(filter(None, folds), "")
+        rest, in_fold = piece[begin.end() if begin else 0 :], _innermost(folds)
         yield from _in_fold(rest, heading, in_fold) if in_fold else _parts(rest, heading, is_fold=bool(folds))
+
+
+def _unfolded(text: str) -> str:
+    """Return the parts of a page without the folds of prompts; behind the last end of one, nothing looks for it."""
+    end = text.rfind(f"\n{_END}") + 1 + len(_END)
+    return _PROMPT_FOLD.sub(r"\1", text[:end]) + text[end:]
+
+
+def _innermost(folds: list[str]) -> str:
+    """Return who says what is in all open folds, an empty string if that is who says what is around them."""
+    return folds[-1] if folds else ""
 
 
 def _fold(piece: str, speaker: str) -> str:

@@ -88,11 +88,25 @@ def test_a_page_may_begin_in_any_way(tmp_path, begin):
 def test_a_page_is_known_by_its_beginning_and_a_transcript_by_its_own(tmp_path):
     """Whatever they are called; text of any other beginning is what its name says."""
     page, note, talk = tmp_path / "page.md", tmp_path / "note.md", tmp_path / "talk.html"
-    page.write_text("\n<!doctype HTML>\n<script>walrus</script>")
+    page.write_text("\ufeff<!doctype HTML>\n<script>walrus</script>")
     note.write_text("<html> and <script>walrus</script>")
     talk.write_text((GOLDEN / "plain-turn.md").read_text())
     assert [len(_hits(path, "walrus")) for path in (page, note)] == [0, 1]
     assert _hits(talk, "ids", "prices")[0][0] == "Claude"
+
+
+@each(
+    "begin",
+    [
+        "<!doctype html> is what a page begins with.", "<!DOCTYPE html>\nis its first line.", "<!doctype html",
+        "    <!DOCTYPE html>\n    <html>", "\n<!DOCTYPE html>\n<html>", "<!doctype htmlx><p>",
+    ],
+)  # fmt: skip
+def test_notes_that_begin_with_a_sample_of_html_are_no_page(tmp_path, begin):
+    """Nothing behind a `<style>` in them is lost."""
+    path = tmp_path / "notes.md"
+    path.write_text(f"{begin}\n\nUse <style> for it.\n\nThe walrus\n")
+    assert _hits(path, "walrus")
 
 
 def test_a_recording_is_known_by_the_ledger(tmp_path):

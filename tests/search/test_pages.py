@@ -1,6 +1,7 @@
 """Pages of HTML taken apart into passages."""
 
 import re
+from time import process_time
 
 import pytest
 
@@ -186,6 +187,14 @@ def test_the_head_of_a_page_with_a_star_and_labels_is_read():
     assert (head.agent, head.date, head.zone) == ("Claude Code", "2026-03-02", "UTC")
 
 
+def test_a_project_and_a_branch_may_be_called_like_a_day():
+    """The time of a page is behind them."""
+    head = page_about(HEAD.replace("shop", "2026-01-01 talk (UTC) · 2026-01-02 talk (UTC)"))
+    assert (head.agent, head.project, head.date, head.zone) == (
+        "Claude Code", "2026-01-01 talk (UTC)", "2026-03-02", "Europe/Berlin",
+    )  # fmt: skip
+
+
 OWN_PAGE = (
     "<!DOCTYPE html>\n<html><head><title>Zoo</title><style>p{color:red}</style>\n<script>if (a < b) say('<p>')</script></head>"
     '<body><h1>wombat plan</h1><p>gecko</p>\n<p class="lead">le<b>mur</b> &lt; b < c</p><!-- kiwi -->\n<h2>badger</h2>\n'
@@ -284,6 +293,33 @@ def test_a_page_may_end_anywhere(head, end):
     assert note.text.startswith("pelican")
 
 
+INDEX = HEAD.replace("</head>", "<title>Transcripts</title>\n</head>")
+REPEATED = [
+    '<h2 class="speaker ', '<h2 class="speaker">x<span ', "<details>\n<summary>3 lines</summary>\n", "<details>", "</details>",
+    "<details class='x'><p>", '<div class="typed written"><details class="source"><summary>x</summary><div class="plain">',
+    '<div class="tool"><b>', '<div class="outcome">', '<p class="about">', '<p class="about">a</p>', "· a ", "1 ",
+    "· 2026-03-02 ", "· 2026-03-02 x (", "<nav>", "<nav>\n<b>Prompts</b>", "<!-- saved from url=(1)", "<main> ", '<img src="',
+    '<ul class="pages">', '<ul class="pages"><ul>', '<li><a href="a.html', '<nav aria-label="Months">',
+]  # fmt: skip
+
+
+@pytest.mark.slow
+@each("piece", REPEATED)
+@each("head", [HEAD, f'{HEAD}<h2 class="speaker">You</h2>\n', HEAD.partition("Claude")[0], INDEX])
+def test_a_hostile_page_takes_linear_time(head, piece):
+    """Four times the page takes at most about four times as long."""
+
+    def seconds(size):
+        page = head + piece * (size // len(piece))
+        begun = process_time()
+        page_about(page)
+        for _ in page_passages(page):
+            pass
+        return process_time() - begun
+
+    assert min(seconds(160_000) for _ in range(2)) <= 8 * max(seconds(40_000), 0.01)
+
+
 @each(
     "mine",
     ["platypus: my remark", "<p>platypus</p>", '<p class="x">platypus</p>\n<p>more</p>', "<ul><li>platypus</li></ul>"],
@@ -320,6 +356,7 @@ def test_what_katod_prints_above_the_first_heading_of_a_page_is_no_note(case):
         "<h1>",
         '<p class="about">',
         "<nav>",
+        "<b>Prompts",
         "<ol>",
         "</nav>",
         "</body>",
@@ -359,10 +396,45 @@ def test_what_a_person_writes_into_a_message_of_a_page_is_found(mine, shown):
     ]  # fmt: skip
 
 
-def test_a_title_that_a_person_wrote_on_a_page_is_found():
-    """In place of katod's, which is not searched."""
-    found = list(page_passages(re.sub("<h1>[^<]*</h1>", "<h1>zebra</h1>", _asked_twice())))
-    assert [(p.speaker, p.text) for p in found[:2]] == [("Note", "zebra"), ("You", "Go")]
+@each(
+    ("other", "shown"),
+    [
+        (lambda page: re.sub("<h1>[^<]*</h1>", "<h1>zebra</h1>", page), "zebra"),
+        (lambda page: re.sub("<title>[^<]*", "<title>zebra", page), "2026-03-02 09:00"),
+    ],
+)
+def test_a_page_with_two_titles_has_the_one_on_it_as_a_note_of_nobodys(other, shown):
+    """A person changed one of them: that on the page is found, but may be katod's. Alike, they are not searched."""
+    page = _asked_twice()
+    (note, *others) = page_passages(other(page))
+    assert (note.speaker, note.text) == ("▸ Note", shown)
+    assert others == list(page_passages(page))
+
+
+def test_a_page_that_a_browser_saved_says_the_same():
+    """The line about where it was is the browser's."""
+    page = _asked_twice()
+    line = "<!-- saved from url=(0034)file:///home/me/notes/zebra.html -->\n"
+    assert list(page_passages(page.replace("<html", f"{line}<html", 1))) == list(page_passages(page))
+    assert list(page_passages(index_page(ROWS, {}).replace("<html", f"{line}<html", 1))) == []
+
+
+@each("mine", ['<ul>\n<li><a href="#m1">zebra</a></li>\n</ul>', "<b>Prompts</b> zebra", '<p class="about">zebra</p>'])
+def test_what_reads_like_the_list_of_prompts_at_the_end_of_a_page_is_a_note(mine):
+    """That list is where katod prints it; a page of one prompt has none."""
+    one = _printed((ev.USER_MESSAGE, {"text": "Go"}), (ev.ASSISTANT_MESSAGE, {"text": "Done."}))
+    for page in (one, _asked_twice()):
+        (*others, note) = page_passages(page.replace("</body>", f"{mine}\n</body>"))
+        assert (note.speaker, note.text) == ("Note", re.sub("<[^>]*>", "", mine).strip())
+        assert others == list(page_passages(page))
+
+
+@each("at", ["<h1>", '<p class="about">', "<h2"])
+def test_a_line_of_a_persons_about_a_page_is_a_note(at):
+    """Above or below katod's."""
+    page = _asked_twice()
+    (note, *others) = page_passages(page.replace(at, f'<p class="about">zebra</p>\n{at}', 1))
+    assert ((note.speaker, note.text), others) == (("Note", "zebra"), list(page_passages(page)))
 
 
 def test_pages_that_katod_wrote_before_there_was_an_index_are_known():
@@ -389,6 +461,31 @@ def test_an_index_of_pages_is_no_note(rows):
     for at in ("<main>", "<h1>", "<ul", "<li>", "</ul>", "</main>", "</html>"):
         (note,) = page_passages(page.replace(at, f"<p>zebra</p>\n{at}", 1))
         assert (note.speaker, note.text) == ("Note", "zebra")
+
+
+@each(
+    ("at", "mine"),
+    [
+        ("</ul>", '<li><a href="https://zoo.example.com/a.html">zebra</a></li>'),
+        ("<li>", '<li><a href="//zoo.example.com/a.html">zebra</a></li>'),
+        ("<li>", '<li><a href="../zoo/a.html">zebra</a></li>'),
+        ("</ul>", '<li><a href="zoo.txt">zebra</a></li>'),
+        ("</main>", '<ul>\n<li><a href="zoo.html">zebra</a></li>\n</ul>'),
+        ("<h1>", '<ul>\n<li><a href="zoo.html">zebra</a></li>\n</ul>'),
+        ("</ol>", '<li><a href="#m2026-03">zebra</a></li>'),
+        ("</body>", '<ul>\n<li><a href="#m2026-03">zebra</a></li>\n</ul>'),
+        ("<ul", '<h2 id="mine">zebra</h2>'),
+        ("<ul", '<h2 id="m2026-03">zebra</h2>'),
+        ("<ul", '<p class="about">zebra</p>'),
+        ('<p class="about">', '<p class="about">zebra</p>'),
+        ("<ul", "<details>\n<summary>zebra</summary>\n</details>"),
+    ],
+)
+def test_what_a_person_adds_to_an_index_in_katods_own_form_is_found(at, mine):
+    """Links, headings and lines about something are katod's only where katod writes them, and as it does."""
+    page = index_page(ROWS, {ROWS[0].name: [IndexRow("s.html", "a gnu", "2026-03-03")]})
+    (note,) = page_passages(page.replace(at, f"{mine}\n{at}", 1))
+    assert (note.speaker, note.text) == ("Note", "zebra")
 
 
 def test_a_transcript_that_is_called_like_an_index_is_none():
