@@ -82,7 +82,7 @@ ARROWS = {
     "serve": (
         "agents archive discover durable errors events exchanges formats formatspec log metadata model paths preload record search service shell text smallfile states store usage"
     ),
-    "livesettings": "agents config discover errors model record service",
+    "livesettings": "agents config discover errors model record service smallfile",
     "daemon": "agents chores config discover errors livesettings log model pipeline preload record service shellrequests store",
     "doctor": "agents archive config destinations discover errors log matrix otlp project record rescue service shell store write",
     "cli": (
