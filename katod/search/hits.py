@@ -29,7 +29,7 @@ class Hit(NamedTuple):
     of a passage, it may have been said until `until`, or until its file changed last. What a tool was given or returned
     is not said. `shown_by` returns with which of these views an event is found, if any: its words without secrets are
     given. Of a result, that depends on its `call`, too, unless that was seen; its own record is `at` a place, if there
-    is one before which the call can be looked for. A passage is shown as it is; `written` is how it stands in its
+    is one near which the call can be looked for. A passage is shown as it is; `written` is how it stands in its
     file, with markup.
     """
 

@@ -1,6 +1,6 @@
 """Searches the agents' own session files: little is decoded but hits, and nothing is kept."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from itertools import chain
@@ -28,7 +28,7 @@ from katod.tail.decode import strip_record
 from katod.tail.reader import SourceFile
 
 _HEAD: Final = 64 * 1024  # bytes
-_NEAR: Final = (64 * 1024, 2 * 1024 * 1024)  # bytes before a result in which its call is looked for, the few first
+_NEAR: Final = (64 * 1024, 2 * 1024 * 1024)  # bytes beside a result in which its call is looked for, the few first
 _NEXT: Final = 16 * 1024  # and that are translated, if the call has no id in the file
 PartialReplay = Iterator[tuple[Event, SessionMetadata] | None]  # None: a caller can do something else now
 
@@ -89,26 +89,26 @@ class _SessionHits:
 def unprinted_in(found: FoundSession, calls: Mapping[str, RecordPlace | None]) -> frozenset[str]:
     """Return those of these calls of a session whose results `katod show` does not print, or not for certain.
 
-    Each is looked for before its result. The others of the session were seen by the search, and are not read again.
+    Each is looked for near its result. The others of the session were seen by the search, and are not read again.
     """
     printed = set[str]()
     for path, identity, _ in found.files:
-        ends = {call: at.offset for call, at in calls.items() if at is not None and at.path == path}
-        if ends:
+        places = {call: at.offset for call, at in calls.items() if at is not None and at.path == path}
+        if places:
             with suppress(SourceError):
-                printed.update(_printed_calls(Stretch(path, identity), ends))
+                printed.update(_printed_calls(Stretch(path, identity), places))
     return frozenset(calls.keys() - printed)
 
 
-def _printed_calls(stretch: Stretch, ends: Mapping[str, int]) -> Iterator[str]:
-    """Yield those of some calls whose results are printed for certain; each is looked for before an offset."""
+def _printed_calls(stretch: Stretch, places: Mapping[str, int]) -> Iterator[str]:
+    """Yield those of some calls whose results are printed for certain; of each, the offset of its result is given."""
     spec = AGENTS[stretch.identity.key.agent]
     with spec.open(stretch.path) as file:
         if _is_replayed(file, spec):
             return  # a call would have been seen
         reader = _PartialReader(stretch, file)
-        for name, end in ends.items():
-            call = reader.call_before(name, end)
+        for name, at in places.items():
+            call = reader.call_near(name, at)
             if call is not None and not is_unprinted(call):
                 yield name
 
@@ -191,20 +191,29 @@ class _PartialReader:
                 held = [*_unsaid(held, events), *waiting]
         yield from ((event, self._metadata) for event in held)
 
-    def call_before(self, name: str, end: int) -> Event | None:
-        """Return the call with this id in the lines before an offset, None if none of the nearest has it.
+    def call_near(self, name: str, at: int) -> Event | None:
+        """Return the call with this id whose result is at an offset, None if none of the nearest lines has it.
 
-        Those of the beginning are not looked at: a search has seen them all.
+        Those before it count first. Those of the beginning are not looked at: a search has seen them all.
         """
         if not self._state:
             self._beginning()
         for size in _NEAR:
-            begin = max(self._head, end - size)
-            data = self._file.read(Cursor(begin), end - begin).data if begin < end else b""
+            begin = max(self._head, at - size)
+            data = self._file.read(Cursor(begin), at - begin).data if begin < at else b""
             lines = _lines_back(data, name.encode(), begin, is_cut=begin > self._head)
-            if (call := next(filter(None, (self._call_in(line, name) for line in lines)), None)) is not None:
+            if (call := self._first_call(lines, name)) is not None:
                 return call
-        return self._call_of_result(end)
+        return self._call_of_result(at) or self._call_behind(name, at)
+
+    def _call_behind(self, name: str, at: int) -> Event | None:
+        """Return the call with this id in the lines behind its result: a client may write that first."""
+        begin = max(self._head, self._file.read(Cursor(at), 1).cursor.offset)
+        for size in _NEAR:
+            lines = [*_lines_back(self._file.read(Cursor(begin), size).data, name.encode(), begin, is_cut=False)]
+            if (call := self._first_call(reversed(lines), name)) is not None:
+                return call
+        return None
 
     def _call_of_result(self, at: int) -> Event | None:
         """Return the call of the only result at an offset; without an id, the records before it tell which that is."""
@@ -218,6 +227,9 @@ class _PartialReader:
             elif event.kind == ev.TOOL_RESULT and event.source.get("offset") == at:
                 results.append(event.payload["toolCallId"])
         return calls.get(results[0]) if len(results) == 1 else None
+
+    def _first_call(self, lines: Iterable[Line], name: str) -> Event | None:
+        return next(filter(None, (self._call_in(line, name) for line in lines)), None)
 
     def _call_in(self, line: Line, name: str) -> Event | None:
         events = chain.from_iterable(self._translated(line, is_whole=True))

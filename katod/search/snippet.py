@@ -24,6 +24,8 @@ _TAGGED: Final = "</summary>"
 _OWN_TITLE: Final = re.compile(
     rf"(?:<details>\n<summary>(?={SIGN} )|(?= (?!.*<summary>)))(.*)</summary>$", re.MULTILINE
 )
+# End tags behind the last paragraph: katod adds them in this form to a message that leaves elements open.
+_ADDED_ENDS: Final = re.compile(r"(?:\n</pre>(?=\n\n</pre>))?\n\n((?:</[a-z0-9]+>){1,100})\s*\Z")
 
 
 def surroundings(text: str, query: Query) -> str:
@@ -79,15 +81,30 @@ def comparable(text: str, written: str, query: Query) -> str:
     """Return the text of an event, or of a passage as it is written, as both can be compared.
 
     Characters are no longer escaped, and a passage is without the tags that only katod writes. Tags of a message stay:
-    without them, two messages could be taken for one. If its words are lost by that, it is the text.
+    without them, two messages could be taken for one. But end tags behind its last paragraph go from both, as katod may
+    have added them. If its words are lost by that, it is the text.
     """
     shown = written or text
     if _TAGGED in written and (found := _OWN_TITLE.match(written)):
         shown = found[1] + written[found.end() :]
     if written and "\\" in written:
         shown = _ESCAPED.sub(r"\1", shown)
-    shown = _unescaped(shown) if "&" in shown else shown
+    shown = _left_open(_unescaped(shown) if "&" in shown else shown)
     return shown if shown == text or query.matches(shown) else text
+
+
+def _left_open(text: str) -> str:
+    """Return a text without end tags behind its last paragraph, if these close what it opens."""
+    found = _ADDED_ENDS.search(text) if text.rstrip().endswith(">") else None
+    if found is None:
+        return text
+    before, names = text[: found.start()], found[1][2:-1].split("></")
+    return before if all(names.count(name) <= _open_in(before.lower(), name) for name in set(names)) else text
+
+
+def _open_in(text: str, name: str) -> int:
+    """Return how many more elements of a name are opened than closed."""
+    return len(re.findall(rf"<{name}\b", text)) - text.count(f"</{name}>")
 
 
 def _unescaped(text: str) -> str:

@@ -55,6 +55,7 @@ MARKED = (
     "```\n<div>{}</div>\n```",
     "*auk* & the <b>{}</b>.",
     "see:\n\n- a *list*\n- of {}",
+    "add a <details> tag, {}",
 )
 
 

@@ -179,17 +179,40 @@ def test_a_result_is_shown_in_full_wherever_it_is(world, make):
 
 
 def test_the_result_of_a_call_that_is_not_printed_is_not_shown(world):
-    """Nor is one whose call is not among the records before it: it is not certain to be."""
+    """Nor is one whose call is not among the records near it: it is not certain to be."""
     maker = _filled(world.claude())
     maker.append(
         maker.calls("toolu_1", "TodoWrite", todos=[]), maker.result("toolu_1", "needle 1"),
         maker.runs("toolu_2", "toolu_1"), maker.result("toolu_2", "needle 2"),
         maker.calls("toolu_3", "ToolSearch", query="toolu_2"), maker.result("toolu_3", "needle 3"),
-        maker.result("toolu_4", "needle 4"), maker.runs("toolu_4", "ls"),
+        maker.result("toolu_4", "needle 4"),
     )  # fmt: skip
     found = _only()
     for number, shown in ((1, None), (2, "--tools full"), (3, None), (4, None)):
         assert _shown_by(found, f"needle {number}") == [shown], number
+
+
+def test_a_result_that_is_recorded_before_its_call_is_shown_as_one_behind_it(world, monkeypatch):
+    """Claude Code did so at times, one or two records before; the call decides here, too, if it is not too far away."""
+    monkeypatch.setattr(searched, "_NEAR", (300, 3000))
+    maker = _filled(world.claude())
+    maker.append(
+        maker.result("toolu_1", "needle 1"), maker.runs("toolu_1", "ls"),
+        maker.result("toolu_2", "needle 2"), maker.says("toolu_2"), maker.runs("toolu_2", "x" * 1000),
+        maker.result("toolu_3", "needle 3 " + "x" * 4000), maker.runs("toolu_3", "ls"),
+        maker.result("toolu_4", "needle 4"), maker.calls("toolu_4", "TodoWrite", todos=[]),
+        maker.result("toolu_5", "needle 5"), maker.runs("toolu_5", "x" * 4000),
+    )  # fmt: skip
+    found = _only()
+    for number, shown in ((1, "--tools full"), (2, "--tools full"), (3, "--tools full"), (4, None), (5, None)):
+        assert _shown_by(found, f"needle {number}") == [shown], number
+
+
+def test_the_call_of_the_last_result_of_the_beginning_is_found_behind_that(world):
+    """The beginning of a session is read as a whole, and may end between a result and its call."""
+    maker = world.claude().say(user("begin"))
+    maker.append(maker.result("toolu_1", f"needle {'so ' * 8000}"), maker.runs("toolu_1", "x" * 30000))
+    assert _shown_by(_only(), "needle") == ["--tools full"]
 
 
 def test_the_lines_that_are_looked_at_may_be_cut(world, monkeypatch):

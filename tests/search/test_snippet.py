@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from katod.formats.text.mdblocks import neutral
 from katod.search.markup import plain
 from katod.search.query import Query
 from katod.search.snippet import closeness, comparable, gist, snippet, surroundings
@@ -78,6 +79,21 @@ def test_the_gist_does_not_depend_on_how_a_text_is_written():
         ("a\n<details>\n<summary>x</summary>\nneedle", "a\n<details>\n<summary>x</summary>\nneedle"),
         ("▸ Thinking\nneedle", "<details>\n<summary>▸ Thinking</summary>\n\nneedle"),
         ("tests/\nneedle", " tests/</summary>\n\nneedle"),
+        *(
+            (said, neutral(said))
+            for said in (
+                "add <details> needle",
+                "<div>\n<b>needle",
+                "<pre>x needle",
+                "a <pre>x needle",
+                "add <details> needle\n",
+                "<details>\nneedle\n\n</details>",
+                "<details>\nneedle\n</details>",
+                "`<details>` needle\n\n</details>",
+                "needle\n\n</details>",
+                "<b>x</b> <br> needle <b>\n\n</b>",
+            )
+        ),
     ],
 )
 def test_markup_makes_no_difference(said, written):
@@ -91,6 +107,8 @@ def test_tags_of_a_message_make_a_difference():
     """Two messages that differ in them are two."""
     query = Query(["needle"])
     texts = comparable("a <b>x</b> needle", "", query), comparable("a x needle", "a <i>x</i> needle", query)
+    assert len({gist(surroundings(text, query), query) for text in texts}) == 2
+    texts = comparable("<b>a</b> needle\n\n</b>", "", query), comparable("a needle", "<b>a</b> needle", query)
     assert len({gist(surroundings(text, query), query) for text in texts}) == 2
 
 
