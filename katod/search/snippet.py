@@ -1,11 +1,11 @@
 """The part of a text that a hit shows: one line around the words of the query. Pure."""
 
 import re
+from functools import cache
 from itertools import islice
 from typing import Final
 
 from katod.formats.redact.redactor import REDACTED
-from katod.formats.text.ownlines import SIGN
 from katod.search.folding import fold
 from katod.search.query import Query
 from katod.text import clean
@@ -20,10 +20,6 @@ _GIST: Final = 60  # characters
 _ESCAPED: Final = re.compile(r"\\([!-/:-@\[-`{-~])")  # in Markdown
 _LEVELS: Final = 3  # an agent may write about escaped characters, and Markdown escapes them again
 _TAGGED: Final = "</summary>"
-# A fold, or what stands between messages, whose name is not a part of the passage. A message may have the same tags.
-_OWN_TITLE: Final = re.compile(
-    rf"(?:<details>\n<summary>(?={SIGN} )|(?= (?!.*<summary>)))(.*)</summary>$", re.MULTILINE
-)
 # End tags behind the last paragraph: katod adds them in this form to a message that leaves elements open.
 _ADDED_ENDS: Final = re.compile(r"(?:\n</pre>(?=\n\n</pre>))?\n\n((?:</[a-z0-9]+>){1,100})\s*\Z")
 
@@ -85,12 +81,23 @@ def comparable(text: str, written: str, query: Query) -> str:
     have added them. If its words are lost by that, it is the text.
     """
     shown = written or text
-    if _TAGGED in written and (found := _OWN_TITLE.match(written)):
+    if _TAGGED in written and (found := _own_title().match(written)):
         shown = found[1] + written[found.end() :]
     if written and "\\" in written:
         shown = _ESCAPED.sub(r"\1", shown)
     shown = _left_open(_unescaped(shown) if "&" in shown else shown)
     return shown if shown == text or query.matches(shown) else text
+
+
+@cache
+def _own_title() -> re.Pattern[str]:
+    """Return a fold, or what stands between messages, whose name is not a part of the passage.
+
+    A message may have the same tags.
+    """
+    from katod.formats.text.ownlines import SIGN  # noqa: PLC0415 - few passages have a fold
+
+    return re.compile(rf"(?:<details>\n<summary>(?={SIGN} )|(?= (?!.*<summary>)))(.*)</summary>$", re.MULTILINE)
 
 
 def _left_open(text: str) -> str:
