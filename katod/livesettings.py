@@ -110,8 +110,11 @@ class SettledFile:
         return True
 
     def _is_cut(self, content: bytes | None) -> bool:
+        """Return whether this is what the file had when it was read, without its end."""
         before = self._content
-        return None not in (before, content) and content != before and bytes(before or b"").startswith(content or b"")
+        if before is None or content is None:
+            return False
+        return len(content) < len(before) and before.startswith(content)
 
 
 def _content(path: Path) -> bytes | None:
