@@ -44,6 +44,7 @@ class Browser:
 
     def __init__(self, program, server):
         self.program, self.server = program, server
+        self._backs = 0
 
     def enter(self):
         """Follow the address that `katod serve` prints."""
@@ -71,6 +72,18 @@ class Browser:
     def run(self, script, *arguments):
         """Run a script of the test in the page."""
         return self.program.execute_script(script, *arguments)
+
+    def back(self):
+        """Go back one page: the driver runs a script again if the page it began on goes away meanwhile."""
+        self._backs += 1
+        self.run(
+            """
+            if (sessionStorage.getItem("test backs") === arguments[0]) return;
+            sessionStorage.setItem("test backs", arguments[0]);
+            setTimeout(() => history.back());
+            """,
+            str(self._backs),
+        )
 
     def press(self, key):
         """Press a key, wherever the focus is."""

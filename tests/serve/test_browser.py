@@ -162,10 +162,10 @@ def test_a_reader_is_led_back_to_the_place(everything, is_working):
             assert _is_at(browser, place), part
             browser.click("#home")
             until(lambda: browser.all("#groups"), "the list")
-            browser.run("history.back()")
+            browser.back()
             assert _is_at(browser, place), part
             browser.open(f"{path}/files")
-            browser.run("history.back()")
+            browser.back()
             assert _is_at(browser, place), part
             maker.say(says("and more"))
             browser.click("#more>summary")
@@ -209,7 +209,7 @@ def test_a_page_that_follows_the_end_goes_on_at_the_end(everything):
         until(lambda: browser.run(left) < 5, "the end")
         browser.open("/")
         maker.say(says("meanwhile " * 900))
-        browser.run("history.back()")
+        browser.back()
         browser.sees("meanwhile", "#log")
         _place(browser)
         assert browser.run(left) < 5
