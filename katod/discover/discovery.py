@@ -17,6 +17,8 @@ from katod.log import EventLog
 from katod.model import changed_ns
 
 ACTIVE_EVERY: Final = 2.0  # seconds between two sweeps of the folders with recent changes
+RESTING_EVERY: Final = 5.0  # the same, while a sound watcher tells of changes, and none came for a minute
+RESTS_AFTER: Final = 60.0
 ACTIVE_FOR: Final = 600.0
 FULL_EVERY: Final = 30.0
 FULL_EVERY_WHEN_QUIET: Final = 60.0
@@ -93,7 +95,7 @@ class Discovery:
         """Return the changed sources in active folders, None if no sweep is due."""
         if now < self._clock.active_at:
             return None
-        self._clock.active_at = now + ACTIVE_EVERY
+        self._clock.set_next_active(now, watched=self._watcher.is_sound)
         self._clock.lost |= self.renew()
         self._reports.look(self.roots)
         self._active = {place: at for place, at in self._active.items() if now - at < ACTIVE_FOR}
@@ -123,6 +125,8 @@ class Discovery:
         """Return the sources, and mark the folders of those that changed recently as active."""
         now, wall = time.monotonic(), time.time()
         found = list(sources)
+        if found:
+            self._clock.changed_at = now
         for source in found:
             for root in self._roots_of(source.path):
                 if wall - source.seen.mtime_ns / 1e9 < ACTIVE_FOR:
@@ -197,12 +201,18 @@ class _Clock:
         now = time.monotonic()
         self._full_every = full_every
         self.active_at = now + ACTIVE_EVERY
+        self.changed_at = now  # when a source was last found to have changed
         self.set_next_full(now, active=True)
         self.lost = False  # hints were lost, or there is a new folder
         self.is_late = False  # whether the last full sweep was due for what hints did not say
         self._deep_at = now + DEEP_EVERY
         self._full_after = 0.0
         self._wall = time.time() - now
+
+    def set_next_active(self, now: float, *, watched: bool) -> None:
+        """Look at the active folders again soon; later if nothing happens, and a watcher would tell of it."""
+        rests = watched and now - self.changed_at >= RESTS_AFTER
+        self.active_at = now + (RESTING_EVERY if rests else ACTIVE_EVERY)
 
     def set_next_full(self, now: float, *, active: bool) -> None:
         """Look at everything again after a while; sooner while there are active folders."""

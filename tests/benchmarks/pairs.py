@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from katod.discover.discovery import RESTS_AFTER
 from tests.benchmarks import archive, generate, idle, latency
 from tests.benchmarks.daemon import Measured, session_path
 from tests.benchmarks.memory import peak_of
@@ -153,7 +154,9 @@ def followed(checkout: Checkout) -> Figures:
         alone = _each_line(daemon, writer, 60, 0.5)
         many = _each_line(daemon, writer, 1000, 0.01)
         writer.close()
+        time.sleep(RESTS_AFTER)
         share, rss = idle.watch(daemon, 60)
+        share += idle.deep_share(checkout.home, daemon)
         return {
             "append to output, 10,000 sessions, median ms": median(waits) * 1000,
             "append to output, 10,000 sessions, p99 ms": waits[98] * 1000,
@@ -250,6 +253,8 @@ def _clean(checkout: Checkout, group: str) -> None:
         shutil.rmtree(checkout.home / ".claude")
     elif group == "latency":
         session_path(checkout, generate.AGENTS["claude"](seed=1000)).unlink()
+        for folder in checkout.home.glob(".claude/projects/new-*"):
+            folder.rmdir()
 
 
 def main() -> None:

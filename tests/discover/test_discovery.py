@@ -8,7 +8,16 @@ import pytest
 
 from katod.agents import AGENTS
 from katod.discover import discovery as module
-from katod.discover.discovery import ACTIVE_EVERY, ACTIVE_FOR, DEEP_EVERY, FULL_EVERY, FULL_EVERY_WHEN_QUIET, Discovery
+from katod.discover.discovery import (
+    ACTIVE_EVERY,
+    ACTIVE_FOR,
+    DEEP_EVERY,
+    FULL_EVERY,
+    FULL_EVERY_WHEN_QUIET,
+    RESTING_EVERY,
+    RESTS_AFTER,
+    Discovery,
+)
 from katod.discover.roots import Root
 from katod.discover.source import Source
 from katod.log import EventLog
@@ -318,6 +327,26 @@ def test_while_hints_are_reliable_cold_folders_are_seldom_read(discovery, disk, 
     discovery._watcher.works = False
     looks(discovery, clock, 2 * FULL_EVERY_WHEN_QUIET)
     assert disk.deep[-2:] == [True, True]
+
+
+def test_with_reliable_hints_active_folders_are_looked_at_less_often_once_nothing_changes(discovery, disk, clock):
+    """The pause grows after a minute without a change, ends with the next one, and needs a watcher that works."""
+    watcher = discovery._watcher = Watcher()
+
+    def is_often():
+        discovery.active(clock.go(RESTING_EVERY))
+        return discovery.active(clock.go(ACTIVE_EVERY)) is not None
+
+    clock.go(RESTS_AFTER - RESTING_EVERY - ACTIVE_EVERY)
+    assert is_often()
+    assert not is_often()
+    watcher.works = False
+    assert is_often()
+    watcher.works = True
+    assert not is_often()
+    disk.changed = [source()]
+    discovery.sweep()
+    assert is_often()
 
 
 def test_a_change_that_no_hint_named_ends_the_trust_in_hints(discovery, disk, clock):
