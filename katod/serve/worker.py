@@ -54,12 +54,12 @@ class WorkerThread:
         self._jobs.put(work)
         return await future
 
-    async def stream(self, items: Iterator[T]) -> AsyncGenerator[list[T], None]:
-        """Yield the items of an iterator, some at a time; other jobs have their turn in between."""
+    async def stream(self, items: Iterator[T], at_once: int = _AT_ONCE) -> AsyncGenerator[list[T], None]:
+        """Yield the items of an iterator, some at a time, `at_once` at most; other jobs have their turn in between."""
         try:
             is_over = False
             while not is_over:
-                some, is_over = await self.run(lambda: _take(items))
+                some, is_over = await self.run(lambda: _take(items, at_once))
                 if some:
                     yield some
         finally:
@@ -89,14 +89,14 @@ class WorkerThread:
             job()
 
 
-def _take(items: Iterator[T]) -> tuple[list[T], bool]:
+def _take(items: Iterator[T], at_once: int) -> tuple[list[T], bool]:
     """Return the items that come within a short time, and whether there are no more."""
     until, taken = time.monotonic() + _SLICE, list[T]()
-    for item in islice(items, _AT_ONCE):
+    for item in islice(items, at_once):
         taken.append(item)
         if time.monotonic() > until:
             return taken, False
-    return taken, len(taken) < _AT_ONCE
+    return taken, len(taken) < at_once
 
 
 def _advance(steps: Iterator[T | None]) -> tuple[T | None, bool]:

@@ -171,8 +171,10 @@ class SessionIndex:
 
     def brief(self, entry: SessionEntry) -> Fields:
         """Return some fields of the description, by which sessions are chosen and sorted: much faster."""
+        if entry.changed_ns and not entry.beginning():
+            described(entry)  # reads the session's beginning, once; its name, which is read elsewhere, is no part of it
         if not entry.changed_ns or not (began := entry.beginning()):
-            return self.about(entry)  # reads the session's beginning, once
+            return self.about(entry)
         key = entry.key
         parent = key.id if key.subagent else began.get("parent", "")
         row = {

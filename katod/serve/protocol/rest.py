@@ -36,6 +36,7 @@ _SESSIONS, _MOST_SESSIONS = 50, 100
 _HITS, _MOST_HITS = 20, 100
 _LONGEST_QUERY: Final = 1000
 _TRIES: Final = 4
+_ROWS: Final = 4096  # brief ones that are handed over together: each turn of the thread may wait for other readings
 Fields = dict[str, Any]
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
@@ -118,7 +119,7 @@ class RestApi:
 
     async def _sorted(self, found: Iterator[Fields], wanted: SessionFilter) -> list[Fields]:
         rows: list[Fields] = []
-        async for some in self._hub.reading.stream(found):
+        async for some in self._hub.reading.stream(found, _ROWS):
             rows += filter(wanted.has, some)
         return sorted(rows, key=lambda row: str(row["lastActivityAt"]), reverse=True)
 

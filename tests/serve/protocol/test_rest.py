@@ -8,8 +8,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from katod.errors import LedgerError
+from katod.serve import worker
+from katod.serve.index import sessions
 from katod.serve.protocol.rest import _guarded
-from katod.serve.worker import Busy
+from katod.serve.worker import Busy, WorkerThread
 from tests.serve.test_app import ONE, PROJECT, SESSIONS, asked
 from tests.support.records import SESSION, user
 
@@ -35,6 +37,36 @@ def test_a_list_has_a_bounded_number_of_sessions(world):
     answers = asked(world, *paths)
     counts = [len(answer.json["sessions"]) for answer in answers]
     assert counts == [50, 100, 100, 3, 10, 50, 50]
+
+
+def test_a_list_reads_the_names_of_the_sessions_in_it_alone(world, monkeypatch):
+    """All sessions are chosen from by their beginnings: an agent's name for one may be anywhere in it."""
+    read = []
+    monkeypatch.setattr(sessions, "name_at_end", lambda entry, _file: read.append(entry.name))
+    for number in range(5):
+        world.session(number).say(user(f"number {number}"))
+    [answer] = asked(world, f"{SESSIONS}?limit=2")
+    assert sorted(read) == sorted(row["id"] for row in answer.json["sessions"])
+
+
+def test_a_long_list_takes_as_many_turns_as_a_short_one(world, monkeypatch):
+    """What needs no reading does not wait once more for other readings after every few sessions."""
+    monkeypatch.setattr(worker, "_SLICE", 60)
+    jobs, run = [], WorkerThread.run
+    monkeypatch.setattr(WorkerThread, "run", lambda self, job: jobs.append(job) or run(self, job))
+
+    def turns(path):
+        jobs.clear()
+        [answer] = asked(world, path)
+        assert answer.json["sessions"]
+        return len(jobs)
+
+    paths = (SESSIONS, "/sessions/recent", "/sessions/recent?source=user")
+    world.session(0).say(user("number 0"))
+    few = [turns(path) for path in paths]
+    for number in range(1, 150):
+        world.session(number).say(user(f"number {number}"))
+    assert [turns(path) for path in paths] == few
 
 
 def test_an_export_has_thinking_unless_it_is_left_out(thinking):
