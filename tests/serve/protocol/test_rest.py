@@ -10,8 +10,9 @@ from starlette.responses import Response
 from katod.errors import LedgerError
 from katod.serve import worker
 from katod.serve.index import sessions
+from katod.serve.protocol import rest
 from katod.serve.protocol.rest import _guarded
-from katod.serve.worker import Busy, WorkerThread
+from katod.serve.worker import Busy
 from tests.serve.test_app import ONE, PROJECT, SESSIONS, asked
 from tests.support.records import SESSION, user
 
@@ -49,24 +50,18 @@ def test_a_list_reads_the_names_of_the_sessions_in_it_alone(world, monkeypatch):
     assert sorted(read) == sorted(row["id"] for row in answer.json["sessions"])
 
 
-def test_a_long_list_takes_as_many_turns_as_a_short_one(world, monkeypatch):
-    """What needs no reading does not wait once more for other readings after every few sessions."""
+def test_what_needs_no_reading_takes_one_turn(world, monkeypatch):
+    """A list does not wait once more for other readings after every few sessions that it is chosen from."""
     monkeypatch.setattr(worker, "_SLICE", 60)
-    jobs, run = [], WorkerThread.run
-    monkeypatch.setattr(WorkerThread, "run", lambda self, job: jobs.append(job) or run(self, job))
-
-    def turns(path):
-        jobs.clear()
+    turns, take = [], worker._take
+    monkeypatch.setattr(worker, "_take", lambda items, at_once: turns.append(at_once) or take(items, at_once))
+    for number in range(worker._AT_ONCE * 2):
+        world.session(number).say(user(f"number {number}"))
+    for path in (SESSIONS, "/sessions/recent", "/sessions/recent?source=user"):
+        turns.clear()
         [answer] = asked(world, path)
         assert answer.json["sessions"]
-        return len(jobs)
-
-    paths = (SESSIONS, "/sessions/recent", "/sessions/recent?source=user")
-    world.session(0).say(user("number 0"))
-    few = [turns(path) for path in paths]
-    for number in range(1, 150):
-        world.session(number).say(user(f"number {number}"))
-    assert [turns(path) for path in paths] == few
+        assert [at_once for at_once in turns if at_once > worker._AT_ONCE] == [rest._ROWS], path
 
 
 def test_an_export_has_thinking_unless_it_is_left_out(thinking):
