@@ -171,9 +171,8 @@ class SessionIndex:
 
     def brief(self, entry: SessionEntry) -> Fields:
         """Return some fields of the description, by which sessions are chosen and sorted: much faster."""
-        if entry.changed_ns and not entry.beginning():
-            described(entry)  # reads the session's beginning, once; its name, which is read elsewhere, is no part of it
-        if not entry.changed_ns or not (began := entry.beginning()):
+        # The beginning is read once. The name that an agent gives it may be anywhere in the file, and is not needed.
+        if not entry.changed_ns or not (began := entry.beginning() or described(entry).state()):
             return self.about(entry)
         key = entry.key
         parent = key.id if key.subagent else began.get("parent", "")
